@@ -1,0 +1,39 @@
+//! The words both sides of a boundary agree on.
+//!
+//! Control threads, cores, kernels in C++, dump files and readers of dump files all speak of the same
+//! tensors, tasks and argument slots. This crate holds those words and nothing else: fixed `#[repr(C)]`
+//! layouts whose offsets are asserted at compile time, and the arithmetic that belongs to them.
+//!
+//! What it never does: allocate, perform I/O, start threads, touch device memory. It is `no_std`.
+//!
+//! | module | subject |
+//! |---|---|
+//! | [`dtype`] | element types 0..14 |
+//! | [`tensor`] | the 128-byte tensor descriptor |
+//! | [`view`] | view, reshape, transpose, permute, slice |
+//! | [`overlap`] | which bytes two views share |
+//! | [`runs`] | the contiguous pieces of a strided view |
+//! | [`task`] | task ids, core types, member sets |
+//! | [`args`] | the 50 argument slots of a kernel and its two contexts |
+//! | [`record`] | role, stage and kind of a captured argument |
+//! | [`fatal`] | the run's error codes |
+#![no_std]
+
+pub mod args;
+pub mod dtype;
+pub mod fatal;
+pub mod overlap;
+pub mod record;
+pub mod runs;
+pub mod task;
+pub mod tensor;
+pub mod view;
+
+pub use args::{ArgDirection, DispatchPayload, GlobalContext, KernelArgs, LocalContext, TensorArgType};
+pub use dtype::DType;
+pub use fatal::FatalCode;
+pub use overlap::Overlap;
+pub use record::{Kind, Role, Stage};
+pub use task::{CoreType, FuncId, Member, TaskId};
+pub use tensor::{MAX_DIMS, Tensor};
+pub use view::ViewError;

@@ -1,0 +1,65 @@
+//! What a captured argument was to its task, and when it was looked at.
+
+use core::fmt;
+
+/// Declares a one-byte enum whose numbers and spellings are part of the dump format.
+macro_rules! spelled_enum {
+    ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $number:literal, $text:literal;)+ }) => {
+        $(#[$doc])*
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[repr(u8)]
+        pub enum $name { $($(#[$vdoc])* $variant = $number,)+ }
+
+        impl $name {
+            /// The value with this number, or `None` for a number nobody assigned.
+            pub const fn from_raw(raw: u8) -> Option<Self> {
+                match raw { $($number => Some(Self::$variant),)+ _ => None }
+            }
+
+            /// The spelling used in dump files and filters.
+            pub const fn name(self) -> &'static str {
+                match self { $(Self::$variant => $text,)+ }
+            }
+
+            /// The value with this spelling.
+            pub fn from_name(name: &str) -> Option<Self> {
+                match name { $($text => Some(Self::$variant),)+ _ => None }
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result { f.pad(self.name()) }
+        }
+    };
+}
+
+spelled_enum! {
+    /// How a task uses an argument.
+    Role { Input = 0, "input"; Output = 1, "output"; Inout = 2, "inout"; }
+}
+
+spelled_enum! {
+    /// The moment at which an argument is captured. A stage means time, nothing else.
+    Stage {
+        /// Inputs are final, the token is not yet written.
+        BeforeDispatch = 0, "before_dispatch";
+        /// The last sub-task has finished, no consumer has been released.
+        AfterCompletion = 1, "after_completion";
+    }
+}
+
+spelled_enum! {
+    /// Tensor or scalar.
+    Kind { Tensor = 0, "tensor"; Scalar = 1, "scalar"; }
+}
+
+impl Role {
+    /// Whether an argument of this role is captured at `stage`.
+    pub const fn captured_at(self, stage: Stage) -> bool {
+        match self {
+            Role::Input => matches!(stage, Stage::BeforeDispatch),
+            Role::Output => matches!(stage, Stage::AfterCompletion),
+            Role::Inout => true,
+        }
+    }
+}

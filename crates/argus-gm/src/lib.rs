@@ -1,0 +1,21 @@
+//! Global memory of a simulated device.
+//!
+//! Device addresses are addresses of this process, so that kernels in shared objects can follow them like
+//! the reference's do. Nothing outside this crate turns such an address into a pointer: everybody else
+//! asks for bytes to be copied in or out, and every copy is checked against the allocations there are.
+//!
+//! # What a race does
+//!
+//! A user's program may let two tasks touch the same bytes at once. That must show as a wrong value, not
+//! as undefined behaviour of this process. So global memory is never borrowed as a slice: [`raw`] moves it
+//! word by word with relaxed atomic loads and stores, which may interleave but not misbehave.
+//!
+//! # Poison
+//!
+//! Fresh memory is filled with [`Fill::Poison`]: the byte 0xFF, a NaN in every float type, so that reading
+//! what nobody wrote shows in the result, and shows the same way each time.
+
+mod memory;
+mod raw;
+
+pub use memory::{Buffer, Fill, GlobalMemory, MemoryError, Window};

@@ -1,0 +1,259 @@
+//! Allocations of a device, and checked access to them.
+#![allow(unsafe_code)]
+
+use std::sync::{Arc, RwLock};
+
+use memmap2::MmapMut;
+use thiserror::Error;
+
+use crate::raw;
+
+/// What fresh memory holds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Fill {
+    /// 0xFF in every byte.
+    Poison,
+    /// 0x00 in every byte.
+    Zero,
+    /// Whatever the operating system gives (zeros): for memory that is poisoned piece by piece later.
+    Untouched,
+}
+
+impl Fill {
+    /// The byte that fresh memory carries.
+    pub fn byte(self) -> u8 {
+        match self {
+            Fill::Poison => 0xFF,
+            Fill::Zero | Fill::Untouched => 0,
+        }
+    }
+}
+
+/// Why global memory cannot be had or touched.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum MemoryError {
+    #[error("cannot allocate {bytes} bytes of device memory: {reason}")]
+    Allocation { bytes: u64, reason: String },
+    #[error("the {len} bytes at device address {addr:#x} belong to no allocation of this device")]
+    NoSuchAddress { addr: u64, len: u64 },
+    #[error("{len} bytes at device address {addr:#x} leave the allowed range {start:#x}..{end:#x}")]
+    OutOfRange { addr: u64, len: u64, start: u64, end: u64 },
+}
+
+/// One allocation. Its bytes stay where they are until the last owner lets go.
+#[derive(Debug)]
+struct Allocation {
+    base: u64,
+    len: u64,
+    /// Held for its lifetime only; access goes through [`raw`].
+    _map: MmapMut,
+}
+
+/// A live allocation of a [`GlobalMemory`]. Freed with the memory it came from, not before.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Buffer {
+    pub addr: u64,
+    pub len: u64,
+}
+
+/// A range of device addresses that was checked to lie in one live allocation.
+///
+/// Holding the window keeps that allocation alive, so access through it needs no further look-up.
+#[derive(Clone, Debug)]
+pub struct Window {
+    start: u64,
+    end: u64,
+    allocation: Arc<Allocation>,
+}
+
+/// The global memory of one device. Cheap to share; all methods take `&self`.
+#[derive(Debug, Default)]
+pub struct GlobalMemory {
+    /// Sorted by base address.
+    allocations: RwLock<Vec<Arc<Allocation>>>,
+}
+
+impl GlobalMemory {
+    pub fn new() -> GlobalMemory {
+        GlobalMemory::default()
+    }
+
+    /// Allocates `len` bytes, aligned to a page. A length of zero still gets an address of its own.
+    pub fn allocate(&self, len: u64, fill: Fill) -> Result<Buffer, MemoryError> {
+        let failed = |reason: String| MemoryError::Allocation { bytes: len, reason };
+        let size = usize::try_from(len).map_err(|error| failed(error.to_string()))?;
+        // Mapped memory is lazily backed: a large heap costs what is touched of it.
+        let mut map = MmapMut::map_anon(size.max(1)).map_err(|error| failed(error.to_string()))?;
+        if fill == Fill::Poison {
+            map.fill(Fill::Poison.byte());
+        }
+        let allocation = Allocation { base: map.as_mut_ptr() as usize as u64, len, _map: map };
+        let buffer = Buffer { addr: allocation.base, len };
+        let mut allocations = self.allocations.write().expect("no holder of this lock panics");
+        let at = allocations.partition_point(|other| other.base < buffer.addr);
+        allocations.insert(at, Arc::new(allocation));
+        Ok(buffer)
+    }
+
+    /// Frees an allocation by its base address. Windows into it keep it alive until they are gone.
+    pub fn free(&self, addr: u64) -> Result<(), MemoryError> {
+        let mut allocations = self.allocations.write().expect("no holder of this lock panics");
+        match allocations.binary_search_by_key(&addr, |allocation| allocation.base) {
+            Ok(at) => {
+                allocations.remove(at);
+                Ok(())
+            }
+            Err(_) => Err(MemoryError::NoSuchAddress { addr, len: 0 }),
+        }
+    }
+
+    /// The window `addr..addr + len`, if it lies in one allocation.
+    pub fn window(&self, addr: u64, len: u64) -> Result<Window, MemoryError> {
+        let missing = MemoryError::NoSuchAddress { addr, len };
+        let allocation = self.find(addr).ok_or(missing.clone())?;
+        let end = addr.checked_add(len).ok_or(missing.clone())?;
+        if end > allocation.base + allocation.len {
+            return Err(missing);
+        }
+        Ok(Window { start: addr, end, allocation })
+    }
+
+    /// The window from `addr` to the end of the allocation it lies in.
+    pub fn window_to_end(&self, addr: u64) -> Result<Window, MemoryError> {
+        let allocation = self.find(addr).ok_or(MemoryError::NoSuchAddress { addr, len: 0 })?;
+        Ok(Window { start: addr, end: allocation.base + allocation.len, allocation })
+    }
+
+    /// Base and length of the allocation that holds `addr`.
+    pub fn allocation_of(&self, addr: u64) -> Option<Buffer> {
+        self.find(addr).map(|allocation| Buffer { addr: allocation.base, len: allocation.len })
+    }
+
+    /// Copies device bytes out.
+    pub fn read(&self, addr: u64, dst: &mut [u8]) -> Result<(), MemoryError> {
+        self.window(addr, dst.len() as u64)?.read(addr, dst)
+    }
+
+    /// Copies bytes in.
+    pub fn write(&self, addr: u64, src: &[u8]) -> Result<(), MemoryError> {
+        self.window(addr, src.len() as u64)?.write(addr, src)
+    }
+
+    fn find(&self, addr: u64) -> Option<Arc<Allocation>> {
+        let allocations = self.allocations.read().expect("no holder of this lock panics");
+        let at = allocations.partition_point(|allocation| allocation.base <= addr);
+        let allocation = allocations.get(at.checked_sub(1)?)?;
+        let inside = addr - allocation.base <= allocation.len;
+        inside.then(|| Arc::clone(allocation))
+    }
+}
+
+impl Window {
+    pub fn start(&self) -> u64 {
+        self.start
+    }
+
+    pub fn end(&self) -> u64 {
+        self.end
+    }
+
+    /// A window inside this one.
+    pub fn narrow(&self, addr: u64, len: u64) -> Result<Window, MemoryError> {
+        self.check(addr, len)?;
+        Ok(Window { start: addr, end: addr + len, allocation: Arc::clone(&self.allocation) })
+    }
+
+    /// Copies device bytes out.
+    pub fn read(&self, addr: u64, dst: &mut [u8]) -> Result<(), MemoryError> {
+        self.check(addr, dst.len() as u64)?;
+        // SAFETY: `check` put the range inside this window, which lies in an allocation it keeps alive.
+        unsafe { raw::load(addr, dst) };
+        Ok(())
+    }
+
+    /// Copies bytes in.
+    pub fn write(&self, addr: u64, src: &[u8]) -> Result<(), MemoryError> {
+        self.check(addr, src.len() as u64)?;
+        // SAFETY: `check` put the range inside this window, which lies in an allocation it keeps alive.
+        unsafe { raw::store(addr, src) };
+        Ok(())
+    }
+
+    /// Writes one byte value over a range.
+    pub fn fill(&self, addr: u64, len: u64, value: u8) -> Result<(), MemoryError> {
+        self.check(addr, len)?;
+        // SAFETY: `check` put the range inside this window, which lies in an allocation it keeps alive.
+        unsafe { raw::fill(addr, len as usize, value) };
+        Ok(())
+    }
+
+    fn check(&self, addr: u64, len: u64) -> Result<(), MemoryError> {
+        match addr.checked_add(len) {
+            Some(end) if addr >= self.start && end <= self.end => Ok(()),
+            _ => Err(MemoryError::OutOfRange { addr, len, start: self.start, end: self.end }),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_alignment_and_length_copies_exactly() {
+        let memory = GlobalMemory::new();
+        let buffer = memory.allocate(128, Fill::Poison).unwrap();
+        for start in 0..17 {
+            for len in 0..40 {
+                let source: Vec<u8> = (0..len).map(|index| (index * 7 + start) as u8).collect();
+                memory.window(buffer.addr, 128).unwrap().fill(buffer.addr, 128, 0xAA).unwrap();
+                memory.write(buffer.addr + start as u64, &source).unwrap();
+                let mut all = [0u8; 128];
+                memory.read(buffer.addr, &mut all).unwrap();
+                let mut expected = [0xAAu8; 128];
+                expected[start..start + len].copy_from_slice(&source);
+                assert_eq!(all, expected, "start {start}, length {len}");
+                let mut part = vec![0u8; len];
+                memory.read(buffer.addr + start as u64, &mut part).unwrap();
+                assert_eq!(part, source);
+            }
+        }
+    }
+
+    #[test]
+    fn fresh_memory_is_poisoned_and_zero_on_request() {
+        let memory = GlobalMemory::new();
+        for (fill, byte) in [(Fill::Poison, 0xFF), (Fill::Zero, 0), (Fill::Untouched, 0)] {
+            let buffer = memory.allocate(5000, fill).unwrap();
+            let mut bytes = vec![1u8; 5000];
+            memory.read(buffer.addr, &mut bytes).unwrap();
+            assert!(bytes.iter().all(|&b| b == byte));
+        }
+    }
+
+    #[test]
+    fn access_outside_an_allocation_is_refused() {
+        let memory = GlobalMemory::new();
+        let buffer = memory.allocate(64, Fill::Zero).unwrap();
+        let mut byte = [0u8; 1];
+        assert!(memory.read(buffer.addr + 64, &mut byte).is_err());
+        assert!(memory.read(buffer.addr - 1, &mut byte).is_err());
+        assert!(memory.read(0, &mut byte).is_err());
+        assert!(memory.read(u64::MAX, &mut byte).is_err());
+        assert!(memory.write(buffer.addr + 60, &[0; 8]).is_err());
+        let window = memory.window(buffer.addr + 8, 16).unwrap();
+        assert!(window.write(buffer.addr + 8, &[1; 16]).is_ok());
+        assert!(window.write(buffer.addr + 7, &[1]).is_err());
+        assert!(window.write(buffer.addr + 23, &[1, 1]).is_err());
+    }
+
+    #[test]
+    fn a_window_outlives_the_freed_allocation() {
+        let memory = GlobalMemory::new();
+        let buffer = memory.allocate(64, Fill::Zero).unwrap();
+        let window = memory.window(buffer.addr, 64).unwrap();
+        memory.free(buffer.addr).unwrap();
+        assert!(memory.window(buffer.addr, 64).is_err());
+        window.write(buffer.addr, &[9; 64]).unwrap();
+    }
+}
