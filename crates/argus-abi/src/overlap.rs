@@ -55,7 +55,7 @@ impl Tensor {
         let width = bits / 8;
         let (mut axes, count) = self.shared_axes(entry)?;
         let axes = &mut axes[..count];
-        axes.sort_unstable_by(|a, b| b.stride.cmp(&a.stride));
+        axes.sort_unstable_by_key(|axis| core::cmp::Reverse(axis.stride));
 
         // Both origins as element numbers from the lower of the two buffers.
         let base = self.addr.min(entry.addr);

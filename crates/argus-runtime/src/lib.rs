@@ -1,1 +1,44 @@
+//! Graphs and chips.
+//!
+//! In comes a [`Program`]: an orchestration that describes tasks, and the kernels they run. Out come the
+//! results, or an error that names task, kernel, core and instruction.
+//!
+//! ```text
+//! orchestration ─► graph::{hbg, abg, trb} ─► schedule ─► mailbox ─► kernel on a core of argus-tile
+//!  (one thread)      edges and memory         lanes       token        any thread of the crew
+//! ```
+//!
+//! | module | subject |
+//! |---|---|
+//! | [`platform`] | the chips, as data |
+//! | [`config`], [`program`], [`kernels`] | what a caller chooses and hands over |
+//! | [`graph`] | three builders: how a task gets its edges and its memory |
+//! | [`schedule`] | one path from "ready" to "reclaimed" |
+//! | [`device`] | one run from arguments to results; `monitor` watches it |
+//! | [`error`] | how a run fails |
+//!
+//! What it never does: keep global state, depend on the number of CPUs for progress, fail by a clock while
+//! tasks complete, or touch device memory other than through `argus-gm`.
 
+pub mod config;
+pub mod device;
+pub mod error;
+pub mod graph;
+pub mod kernels;
+mod monitor;
+pub mod platform;
+pub mod program;
+pub mod schedule;
+mod sync;
+
+pub use config::{Hazards, RINGS, RingConfig, RunConfig};
+pub use device::{Device, RunReport};
+pub use error::{ConfigError, Fatal, KernelSite, RunError};
+pub use graph::abg::Abg;
+pub use graph::arg::{Arg, MixedKernels, TaskOutputs, TensorCreateInfo};
+pub use graph::frame::ScopeMode;
+pub use graph::hbg::Hbg;
+pub use graph::trb::Trb;
+pub use kernels::{KernelEntry, KernelTable};
+pub use platform::{A2A3SIM, A5SIM, PLATFORMS, Platform, PlatformError};
+pub use program::{EntryArgs, HostArgs, HostTensor, Orchestration, Program};

@@ -1,0 +1,122 @@
+//! What a caller may choose about a run.
+
+use std::time::Duration;
+
+use argus_gm::Fill;
+
+use crate::error::ConfigError;
+use crate::platform::Platform;
+
+/// Rings of a run; scope depth beyond shares the last.
+pub const RINGS: usize = 4;
+
+/// The resources of one ring.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RingConfig {
+    /// Task slots; one of them stays free.
+    pub window: u32,
+    /// Bytes for the outputs of tasks.
+    pub heap: u64,
+    /// Dependency edges of tasks that are not yet reclaimed.
+    pub dep_pool: u32,
+}
+
+impl Default for RingConfig {
+    fn default() -> RingConfig {
+        RingConfig { window: 16384, heap: 256 << 20, dep_pool: 16384 }
+    }
+}
+
+/// Which hazards become edges.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Hazards {
+    /// Every order that overlapping bytes demand: read after write, write after write, write after read.
+    #[default]
+    Complete,
+    /// What the reference tracks: no write-after-read edges, and outputs into existing tensors do not look
+    /// for earlier writers.
+    Reference,
+}
+
+/// Configuration of one run.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunConfig {
+    /// Clusters to use; `None`: all of the platform.
+    pub block_dim: Option<u32>,
+    /// Simulated control threads; `None`: all of the platform.
+    pub control_threads: Option<u32>,
+    /// Host threads that execute control threads and cores; `None`: one per CPU.
+    pub host_threads: Option<usize>,
+    pub rings: [RingConfig; RINGS],
+    /// Written and read views that are tracked at once.
+    pub tensormap_entries: usize,
+    /// Tasks that one scope may list.
+    pub scope_tasks: usize,
+    pub hazards: Hazards,
+    /// What fresh memory holds.
+    pub fill: Fill,
+    /// Longest time without any task completing before the run is given up.
+    pub progress_timeout: Duration,
+    /// Longest time `get_tensor_data` and `set_tensor_data` wait.
+    pub tensor_timeout: Duration,
+}
+
+impl Default for RunConfig {
+    fn default() -> RunConfig {
+        RunConfig {
+            block_dim: None,
+            control_threads: None,
+            host_threads: None,
+            rings: [RingConfig::default(); RINGS],
+            tensormap_entries: 65536,
+            scope_tasks: 65536,
+            hazards: Hazards::default(),
+            fill: Fill::Poison,
+            progress_timeout: Duration::from_secs(10),
+            tensor_timeout: Duration::from_secs(15),
+        }
+    }
+}
+
+impl RunConfig {
+    /// The number of clusters and control threads to use on `platform`.
+    pub(crate) fn resolve(&self, platform: &Platform) -> Result<(u32, u32), ConfigError> {
+        let clusters = self.block_dim.unwrap_or(platform.clusters);
+        let threads = self.control_threads.unwrap_or(platform.control_threads);
+        match clusters {
+            0 => return Err(ConfigError::NoBlocks),
+            asked if asked > platform.clusters => {
+                let (available, platform) = (platform.clusters, platform.name);
+                return Err(ConfigError::TooManyBlocks { asked, available, platform });
+            }
+            _ => {}
+        }
+        match threads {
+            0 => return Err(ConfigError::NoControlThreads),
+            asked if asked > platform.control_threads => {
+                let (available, platform) = (platform.control_threads, platform.name);
+                return Err(ConfigError::TooManyControlThreads { asked, available, platform });
+            }
+            _ => {}
+        }
+        for (ring, &RingConfig { window, heap, dep_pool }) in self.rings.iter().enumerate() {
+            if window < 4 || !window.is_power_of_two() {
+                return Err(ConfigError::Window { ring, window });
+            }
+            if heap < 1024 {
+                return Err(ConfigError::Heap { ring, heap });
+            }
+            if dep_pool < 4 {
+                return Err(ConfigError::DepPool { ring, pool: dep_pool });
+            }
+        }
+        for (what, time) in
+            [("the progress timeout", self.progress_timeout), ("the tensor timeout", self.tensor_timeout)]
+        {
+            if time.is_zero() {
+                return Err(ConfigError::ZeroTime { what });
+            }
+        }
+        Ok((clusters, threads))
+    }
+}

@@ -1,0 +1,222 @@
+//! A device: global memory of a platform, and the runs on it.
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use argus_abi::{ArgDirection, Tensor};
+use argus_gm::{Buffer, Fill, GlobalMemory, MemoryError};
+
+use crate::config::RunConfig;
+use crate::error::{ConfigError, Fatal, RunError};
+use crate::graph::abg::Abg;
+use crate::graph::frame::{Frame, ScopeMode};
+use crate::graph::hbg::{Hbg, TensorPair};
+use crate::graph::trb::Trb;
+use crate::monitor;
+use crate::platform::Platform;
+use crate::program::{EntryArgs, HostArgs, Orchestration, Program};
+use crate::schedule::Scheduler;
+use crate::schedule::chip::Chip;
+use crate::schedule::crew::{Crew, panic_message};
+use crate::schedule::ring::Ring;
+use crate::schedule::task::Task;
+use crate::sync::relock;
+
+/// One simulated device. Several live side by side in one process; they share nothing.
+#[derive(Debug)]
+pub struct Device {
+    platform: &'static Platform,
+    /// Set when a kernel never gave its thread back: that thread may still touch this device's memory.
+    abandoned: bool,
+}
+
+/// What a finished run tells.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RunReport {
+    /// Tasks of the graph, those without kernels included.
+    pub tasks: u64,
+    /// From the first thread's start to the last task's completion.
+    pub elapsed: Duration,
+    pub clusters: u32,
+    pub control_threads: u32,
+}
+
+impl Device {
+    pub fn new(platform: &'static Platform) -> Device {
+        Device { platform, abandoned: false }
+    }
+
+    pub fn platform(&self) -> &'static Platform {
+        self.platform
+    }
+
+    /// Runs a program to its end. On success the output arguments hold the results; on failure arguments
+    /// are as they were.
+    pub fn run(
+        &mut self,
+        program: &Program,
+        args: &mut HostArgs,
+        config: &RunConfig,
+    ) -> Result<RunReport, RunError> {
+        if self.abandoned {
+            return Err(ConfigError::Abandoned.into());
+        }
+        let (clusters, control_threads) = config.resolve(self.platform)?;
+        args.check()?;
+        // Memory of its own for each run: what a run leaves behind cannot reach the next.
+        let memory = Arc::new(GlobalMemory::new());
+        let rings = match program.orchestration {
+            Orchestration::HostBuildGraph(_) => Vec::new(),
+            _ => make_rings(&memory, config)?,
+        };
+        let lanes = match program.orchestration {
+            // Every control thread schedules.
+            Orchestration::HostBuildGraph(_) => control_threads as usize,
+            // One orchestrates; if there is no other, it schedules too.
+            _ => (control_threads as usize - 1).max(1),
+        };
+        let entry = Arc::new(bind(&memory, args, &program.orchestration)?);
+        let stop = Arc::new(AtomicBool::new(false));
+        let scheduler = Arc::new_cyclic(|this| {
+            let chip =
+                Chip::new(self.platform, clusters as usize, config.fill, Arc::clone(&memory), &stop);
+            let kernels = program.kernels.clone();
+            Scheduler::new(chip, kernels, rings, lanes, Arc::clone(&stop), Crew::new(this.clone()))
+        });
+        let started = Instant::now();
+        let built = Arc::new(Mutex::new(Built::default()));
+        let job = Job {
+            orchestration: program.orchestration.clone(),
+            config: config.clone(),
+            memory: Arc::clone(&memory),
+            entry: Arc::clone(&entry),
+            built: Arc::clone(&built),
+        };
+        scheduler.crew.hire(move |scheduler, worker| job.orchestrate(scheduler, worker));
+        let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get());
+        for _ in 1..config.host_threads.unwrap_or(cpus).max(1) {
+            scheduler.crew.hire(|_, _| ());
+        }
+        let ended = monitor::watch(&scheduler, config.progress_timeout);
+        let elapsed = started.elapsed();
+        if ended.abandoned {
+            self.abandoned = true;
+        }
+        let built = std::mem::take(&mut *relock(built.lock()));
+        for task in &built.tasks {
+            task.unlink();
+        }
+        scheduler.dismantle();
+        if let Some(error) = ended.error {
+            return Err(error);
+        }
+        collect(&memory, &entry, &built.pairs, args)?;
+        Ok(RunReport { tasks: scheduler.completed(), elapsed, clusters, control_threads })
+    }
+}
+
+fn make_rings(memory: &GlobalMemory, config: &RunConfig) -> Result<Vec<Ring>, MemoryError> {
+    let rings = config.rings.iter().enumerate().map(|(index, ring)| {
+        // Backed lazily and filled buffer by buffer as tasks take it.
+        let heap: Buffer = memory.allocate(ring.heap, Fill::Untouched)?;
+        Ok(Ring::new(index as u8, *ring, heap))
+    });
+    rings.collect()
+}
+
+/// Moves the arguments to where the orchestration expects them.
+fn bind(
+    memory: &GlobalMemory,
+    args: &HostArgs,
+    orchestration: &Orchestration,
+) -> Result<EntryArgs, RunError> {
+    let scalars = args.scalars.clone();
+    if matches!(orchestration, Orchestration::HostBuildGraph(_)) {
+        return Ok(EntryArgs { device: Vec::new(), host: args.tensors.clone(), scalars });
+    }
+    let mut device = Vec::with_capacity(args.tensors.len());
+    for host in &args.tensors {
+        let buffer = memory.allocate(host.bytes.len() as u64, Fill::Untouched)?;
+        memory.write(buffer.addr, &host.bytes)?;
+        let tensor = Tensor::contiguous(buffer.addr, host.dtype, &host.shape)
+            .map_err(|error| Fatal::invalid(format!("argument '{}': {error}", host.name)))?;
+        device.push(tensor);
+    }
+    Ok(EntryArgs { device, host: Vec::new(), scalars })
+}
+
+/// Copies results back to the host.
+fn collect(
+    memory: &GlobalMemory,
+    entry: &EntryArgs,
+    pairs: &[TensorPair],
+    args: &mut HostArgs,
+) -> Result<(), RunError> {
+    for (tensor, host) in entry.device.iter().zip(&mut args.tensors) {
+        if matches!(host.direction, ArgDirection::Out | ArgDirection::Inout) {
+            memory.read(tensor.addr, &mut host.bytes)?;
+        }
+    }
+    for pair in pairs {
+        memory.read(pair.device_addr, &mut args.tensors[pair.argument].bytes)?;
+    }
+    Ok(())
+}
+
+/// What a host-built graph leaves to be looked after when the run is over.
+#[derive(Debug, Default)]
+struct Built {
+    tasks: Vec<Arc<Task>>,
+    pairs: Vec<TensorPair>,
+}
+
+/// The orchestration's share of a run, done by the first thread of the crew.
+struct Job {
+    orchestration: Orchestration,
+    config: RunConfig,
+    memory: Arc<GlobalMemory>,
+    entry: Arc<EntryArgs>,
+    built: Arc<Mutex<Built>>,
+}
+
+impl Job {
+    fn orchestrate(&self, scheduler: &Arc<Scheduler>, worker: usize) {
+        let away = scheduler.crew.orchestrate();
+        let result = catch_unwind(AssertUnwindSafe(|| self.build(scheduler, worker)));
+        drop(away);
+        match result {
+            Ok(Ok(())) => scheduler.end_orchestration(),
+            Ok(Err(error)) => scheduler.end(Some(error)),
+            Err(panic) => {
+                let message = panic_message(panic.as_ref());
+                scheduler.end(Some(RunError::OrchestrationPanic { message }));
+            }
+        }
+    }
+
+    fn build(&self, scheduler: &Arc<Scheduler>, worker: usize) -> Result<(), RunError> {
+        let frame = || {
+            Frame::new(Arc::clone(scheduler), self.config.clone(), Arc::clone(&self.memory), worker)
+        };
+        match &self.orchestration {
+            Orchestration::TensormapAndRingbuffer(entry) => {
+                let mut trb = Trb::new(frame()?);
+                trb.scope(ScopeMode::Auto, |trb| entry(trb, &self.entry))?;
+            }
+            Orchestration::AicpuBuildGraph(entry) => {
+                let mut abg = Abg::new(frame()?);
+                abg.scope(|abg| entry(abg, &self.entry))?;
+            }
+            Orchestration::HostBuildGraph(entry) => {
+                let (memory, entry_args) = (Arc::clone(&self.memory), Arc::clone(&self.entry));
+                let mut hbg = Hbg::new(Arc::clone(scheduler), memory, self.config.fill, entry_args);
+                entry(&mut hbg, &self.entry)?;
+                let (tasks, pairs) = hbg.finish();
+                *relock(self.built.lock()) = Built { tasks, pairs };
+            }
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,113 @@
+//! How a run fails, in words for its author.
+
+use std::time::Duration;
+
+use argus_abi::{CoreType, FatalCode, TaskId};
+use argus_gm::MemoryError;
+use argus_tile::Fault;
+use thiserror::Error;
+
+/// The reason an orchestration stops. Latched: once a run is fatal, every builder call returns it again.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[error("fatal {code}: {message}")]
+pub struct Fatal {
+    pub code: FatalCode,
+    pub message: String,
+}
+
+impl Fatal {
+    pub fn new(code: FatalCode, message: impl Into<String>) -> Fatal {
+        Fatal { code, message: message.into() }
+    }
+
+    pub fn invalid(message: impl Into<String>) -> Fatal {
+        Fatal::new(FatalCode::InvalidArgs, message)
+    }
+}
+
+/// Where a kernel was running.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KernelSite {
+    pub task: TaskId,
+    pub kernel: String,
+    pub core: u32,
+    pub core_type: CoreType,
+    pub block: u32,
+}
+
+impl std::fmt::Display for KernelSite {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let KernelSite { task, kernel, core, core_type, block } = self;
+        write!(f, "kernel '{kernel}' of task {task}, block {block}, on {core_type} core {core}")
+    }
+}
+
+/// A configuration that no run can have.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ConfigError {
+    #[error("block-dim must be at least 1")]
+    NoBlocks,
+    #[error("block-dim {asked} is more than the {available} clusters of {platform}")]
+    TooManyBlocks { asked: u32, available: u32, platform: &'static str },
+    #[error("at least one control thread is needed")]
+    NoControlThreads,
+    #[error("{asked} control threads are more than the {available} of {platform}")]
+    TooManyControlThreads { asked: u32, available: u32, platform: &'static str },
+    #[error("ring {ring}: a task window must be a power of 2 and at least 4, not {window}")]
+    Window { ring: usize, window: u32 },
+    #[error("ring {ring}: a heap must be at least 1024 bytes, not {heap}")]
+    Heap { ring: usize, heap: u64 },
+    #[error("ring {ring}: a pool of dependency edges must be at least 4, not {pool}")]
+    DepPool { ring: usize, pool: u32 },
+    #[error("{what} must be longer than zero")]
+    ZeroTime { what: &'static str },
+    #[error("argument '{name}' holds {got} bytes, its shape needs {expected}")]
+    ArgumentSize { name: String, got: u64, expected: u64 },
+    #[error("this device was given up after a kernel that never ended; create a new one")]
+    Abandoned,
+}
+
+/// Why a run ended without its results.
+#[derive(Debug, Error)]
+pub enum RunError {
+    #[error(transparent)]
+    Config(#[from] ConfigError),
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+    #[error(transparent)]
+    Fatal(#[from] Fatal),
+    #[error("{site} failed: {fault}")]
+    KernelFault { site: KernelSite, fault: Fault },
+    #[error("{site} panicked{at}: {message}")]
+    KernelPanic { site: KernelSite, at: String, message: String },
+    #[error("the orchestration panicked: {message}")]
+    OrchestrationPanic { message: String },
+    #[error(
+        "fatal {code}: no task completed for {limit:?}; {site} does not end{at}{abandoned}",
+        code = FatalCode::SchedulerTimeout
+    )]
+    Stuck { site: KernelSite, at: String, limit: Duration, abandoned: &'static str },
+    #[error(
+        "fatal {code}: deadlock: {left} of {total} tasks wait for each other and can never start",
+        code = FatalCode::SchedulerTimeout
+    )]
+    Deadlock { left: u64, total: u64 },
+    #[error(
+        "fatal {code}: the orchestration made no progress for {limit:?} while no kernel was running",
+        code = FatalCode::SchedulerTimeout
+    )]
+    OrchestrationStuck { limit: Duration },
+}
+
+impl RunError {
+    /// The reference's error code, where the failure has one.
+    pub fn fatal_code(&self) -> Option<FatalCode> {
+        match self {
+            RunError::Fatal(fatal) => Some(fatal.code),
+            RunError::Stuck { .. } | RunError::Deadlock { .. } | RunError::OrchestrationStuck { .. } => {
+                Some(FatalCode::SchedulerTimeout)
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,176 @@
+//! The arguments of a task while it is being described.
+
+use argus_abi::args::{MAX_SCALARS, MAX_TENSORS};
+use argus_abi::{DType, FuncId, TaskId, Tensor, TensorArgType};
+
+use crate::error::Fatal;
+
+/// A tensor that the runtime is to allocate.
+#[derive(Clone, Copy, Debug)]
+pub struct TensorCreateInfo {
+    /// Geometry only: the address is filled in when memory is there.
+    pub(crate) shape: Tensor,
+    pub(crate) initial_value: Option<u64>,
+}
+
+impl TensorCreateInfo {
+    /// A contiguous tensor of this shape.
+    pub fn new(shape: &[u32], dtype: DType) -> Result<TensorCreateInfo, Fatal> {
+        let shape = Tensor::contiguous(0, dtype, shape)
+            .map_err(|error| Fatal::invalid(format!("a tensor of shape {shape:?}: {error}")))?;
+        Ok(TensorCreateInfo { shape, initial_value: None })
+    }
+
+    /// Fills the new buffer, padding included, with this element's raw bits.
+    pub fn with_initial_value(mut self, bits: u64) -> TensorCreateInfo {
+        self.initial_value = Some(bits);
+        self
+    }
+}
+
+/// One tensor argument: a view that exists, or a request for memory.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum TensorArg {
+    Existing(Tensor, TensorArgType),
+    Create(TensorCreateInfo),
+}
+
+/// Kernels of a task by their place in the cluster.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct MixedKernels {
+    pub aic: Option<FuncId>,
+    pub aiv0: Option<FuncId>,
+    pub aiv1: Option<FuncId>,
+}
+
+impl MixedKernels {
+    pub fn aic(func: FuncId) -> MixedKernels {
+        MixedKernels { aic: Some(func), ..MixedKernels::default() }
+    }
+
+    pub fn aiv(func: FuncId) -> MixedKernels {
+        MixedKernels { aiv0: Some(func), ..MixedKernels::default() }
+    }
+
+    /// Kernels by place. A lone second vector kernel runs on the first vector core.
+    pub(crate) fn by_member(self) -> [Option<FuncId>; 3] {
+        match self {
+            MixedKernels { aic: None, aiv0: None, aiv1: Some(lone) } => [None, Some(lone), None],
+            MixedKernels { aic, aiv0, aiv1 } => [aic, aiv0, aiv1],
+        }
+    }
+}
+
+/// The arguments of one task, in the order the kernel's slots have them: tensors, then scalars.
+///
+/// A mistake is remembered and reported when the task is submitted; the first one counts.
+#[derive(Clone, Debug, Default)]
+pub struct Arg {
+    pub(crate) tensors: Vec<TensorArg>,
+    pub(crate) scalars: Vec<u64>,
+    pub(crate) dependencies: Vec<TaskId>,
+    pub(crate) blocks: Option<u32>,
+    pub(crate) sync_start: bool,
+    pub(crate) error: Option<String>,
+}
+
+impl Arg {
+    pub fn new() -> Arg {
+        Arg::default()
+    }
+
+    /// A tensor that the task reads.
+    pub fn input(self, tensor: &Tensor) -> Arg {
+        self.tensor(TensorArg::Existing(*tensor, TensorArgType::Input))
+    }
+
+    /// A tensor that the task reads and writes.
+    pub fn inout(self, tensor: &Tensor) -> Arg {
+        self.tensor(TensorArg::Existing(*tensor, TensorArgType::Inout))
+    }
+
+    /// An existing tensor that the task only writes.
+    pub fn output(self, tensor: &Tensor) -> Arg {
+        self.tensor(TensorArg::Existing(*tensor, TensorArgType::OutputExisting))
+    }
+
+    /// A tensor that the runtime allocates for the task to write.
+    pub fn create(self, info: &TensorCreateInfo) -> Arg {
+        self.tensor(TensorArg::Create(*info))
+    }
+
+    /// A tensor that the task reads without being ordered after its writers, apart from its creator.
+    pub fn no_dep(self, tensor: &Tensor) -> Arg {
+        self.tensor(TensorArg::Existing(*tensor, TensorArgType::NoDep))
+    }
+
+    /// The raw bits of a scalar.
+    pub fn scalar(mut self, bits: u64) -> Arg {
+        if self.scalars.len() == MAX_SCALARS {
+            return self.refuse(format!("a task has at most {MAX_SCALARS} scalars"));
+        }
+        self.scalars.push(bits);
+        self
+    }
+
+    /// An f32, stored as its 32 bits.
+    pub fn scalar_f32(self, value: f32) -> Arg {
+        self.scalar(u64::from(value.to_bits()))
+    }
+
+    /// Tasks that must complete first, whatever the tensors say. Several calls add up.
+    pub fn after(mut self, tasks: &[TaskId]) -> Arg {
+        self.dependencies.extend_from_slice(tasks);
+        self
+    }
+
+    /// Logical blocks of the task; 1 unless said otherwise.
+    pub fn blocks(mut self, blocks: u32) -> Arg {
+        self.blocks = Some(blocks);
+        self
+    }
+
+    /// No block starts before all blocks have a core.
+    pub fn sync_start(mut self) -> Arg {
+        self.sync_start = true;
+        self
+    }
+
+    fn tensor(mut self, tensor: TensorArg) -> Arg {
+        if !self.scalars.is_empty() {
+            return self.refuse("tensors must be added before scalars".into());
+        }
+        if self.tensors.len() == MAX_TENSORS {
+            return self.refuse(format!("a task has at most {MAX_TENSORS} tensors"));
+        }
+        self.tensors.push(tensor);
+        self
+    }
+
+    fn refuse(mut self, error: String) -> Arg {
+        self.error.get_or_insert(error);
+        self
+    }
+}
+
+/// What a submission gives back.
+#[derive(Clone, Debug)]
+pub struct TaskOutputs {
+    pub(crate) id: TaskId,
+    pub(crate) tensors: Vec<Tensor>,
+}
+
+impl TaskOutputs {
+    pub fn task_id(&self) -> TaskId {
+        self.id
+    }
+
+    /// The `index`-th tensor that the runtime allocated, in the order they were requested; existing tensors
+    /// do not count. Usable until the scope that submitted the task ends.
+    pub fn tensor(&self, index: usize) -> Result<&Tensor, Fatal> {
+        self.tensors.get(index).ok_or_else(|| {
+            let (id, count) = (self.id, self.tensors.len());
+            Fatal::invalid(format!("task {id} was asked for output {index} but allocated {count}"))
+        })
+    }
+}

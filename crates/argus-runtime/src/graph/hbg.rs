@@ -1,0 +1,139 @@
+//! host_build_graph: tasks and edges are declared on the host; nothing runs before the graph is whole.
+
+use std::sync::Arc;
+
+use argus_abi::args::{KernelAbi, MAX_RAW_ARGS};
+use argus_abi::{CoreType, FuncId, TaskId};
+use argus_gm::{Fill, GlobalMemory};
+
+use crate::error::Fatal;
+use crate::program::EntryArgs;
+use crate::schedule::Scheduler;
+use crate::schedule::task::{Launch, Task, TaskArgs, Work};
+
+/// Tasks a graph may have.
+pub const MAX_TASKS: usize = 131_072;
+
+/// A host tensor that receives device bytes when the run is done.
+#[derive(Clone, Copy, Debug)]
+pub struct TensorPair {
+    pub argument: usize,
+    pub device_addr: u64,
+    pub bytes: u64,
+}
+
+/// The orchestration's handle.
+pub struct Hbg {
+    scheduler: Arc<Scheduler>,
+    memory: Arc<GlobalMemory>,
+    fill: Fill,
+    args: Arc<EntryArgs>,
+    tasks: Vec<Arc<Task>>,
+    pairs: Vec<TensorPair>,
+}
+
+impl Hbg {
+    pub(crate) fn new(
+        scheduler: Arc<Scheduler>,
+        memory: Arc<GlobalMemory>,
+        fill: Fill,
+        args: Arc<EntryArgs>,
+    ) -> Hbg {
+        Hbg { scheduler, memory, fill, args, tasks: Vec::new(), pairs: Vec::new() }
+    }
+
+    /// Allocates device memory that lives until the run ends.
+    pub fn device_malloc(&mut self, bytes: u64) -> Result<u64, Fatal> {
+        match self.memory.allocate(bytes, self.fill) {
+            Ok(buffer) => Ok(buffer.addr),
+            Err(error) => Err(Fatal::invalid(error.to_string())),
+        }
+    }
+
+    /// Frees device memory that no task uses.
+    pub fn device_free(&mut self, addr: u64) -> Result<(), Fatal> {
+        self.memory.free(addr).map_err(|error| Fatal::invalid(error.to_string()))
+    }
+
+    /// Copies bytes of the host to device memory.
+    pub fn copy_to_device(&mut self, addr: u64, bytes: &[u8]) -> Result<(), Fatal> {
+        self.memory.write(addr, bytes).map_err(|error| Fatal::invalid(error.to_string()))
+    }
+
+    /// Allocates device memory for an argument of the run and copies it there.
+    pub fn upload(&mut self, argument: usize) -> Result<u64, Fatal> {
+        let args = Arc::clone(&self.args);
+        let bytes = args.bytes(argument)?;
+        let addr = self.device_malloc(bytes.len() as u64)?;
+        self.copy_to_device(addr, bytes)?;
+        Ok(addr)
+    }
+
+    /// Device bytes to copy back to an argument of the run when it is done.
+    pub fn record_tensor_pair(&mut self, argument: usize, addr: u64) -> Result<(), Fatal> {
+        let bytes = self.args.bytes(argument)?.len() as u64;
+        self.memory.window(addr, bytes).map_err(|error| Fatal::invalid(error.to_string()))?;
+        self.pairs.push(TensorPair { argument, device_addr: addr, bytes });
+        Ok(())
+    }
+
+    /// Adds a task. Slots hold device addresses and scalars in any order. Returns the task's number.
+    pub fn add_task(&mut self, args: &[u64], func: FuncId, core_type: CoreType) -> Result<usize, Fatal> {
+        if args.len() > MAX_RAW_ARGS {
+            let message = format!("a task has at most {MAX_RAW_ARGS} arguments, not {}", args.len());
+            return Err(Fatal::invalid(message));
+        }
+        if self.tasks.len() == MAX_TASKS {
+            return Err(Fatal::invalid(format!("a graph has at most {MAX_TASKS} tasks")));
+        }
+        match self.scheduler.kernels.get(func) {
+            None => return Err(Fatal::invalid(format!("no kernel is registered as func_id {func}"))),
+            Some(entry) if entry.core_type != core_type => {
+                let message = format!(
+                    "kernel '{}' (func_id {func}) is for {} cores and was added for an {core_type} core",
+                    entry.name, entry.core_type
+                );
+                return Err(Fatal::invalid(message));
+            }
+            Some(_) => {}
+        }
+        let kernels = match core_type {
+            CoreType::Aic => [Some(func), None, None],
+            CoreType::Aiv => [None, Some(func), None],
+        };
+        let launch = Launch { kernels, blocks: 1, sync_start: false, abi: KernelAbi::Raw };
+        let number = self.tasks.len();
+        let id = TaskId::from_raw(number as u64);
+        let args = TaskArgs { scalars: args.iter().copied().collect(), ..TaskArgs::default() };
+        self.tasks.push(Arc::new(Task::new(id, Work::Kernels(launch), args, 0)));
+        self.scheduler.count_submitted();
+        Ok(number)
+    }
+
+    /// Makes task `to` wait for task `from`. An edge given twice counts twice and is met twice.
+    pub fn add_successor(&mut self, from: usize, to: usize) -> Result<(), Fatal> {
+        let count = self.tasks.len();
+        match (self.tasks.get(from), self.tasks.get(to)) {
+            (Some(from), Some(to)) => {
+                to.wait_for(from);
+                Ok(())
+            }
+            _ => {
+                let message = format!("there is no edge {from} -> {to} in a graph of {count} tasks");
+                Err(Fatal::invalid(message))
+            }
+        }
+    }
+
+    pub fn task_count(&self) -> usize {
+        self.tasks.len()
+    }
+
+    /// The graph is whole: hands it to the scheduler, lowest number first.
+    pub(crate) fn finish(self) -> (Vec<Arc<Task>>, Vec<TensorPair>) {
+        for task in &self.tasks {
+            self.scheduler.publish(task);
+        }
+        (self.tasks, self.pairs)
+    }
+}

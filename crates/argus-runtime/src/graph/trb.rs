@@ -1,0 +1,322 @@
+//! tensormap_and_ringbuffer: edges follow from overlapping views, memory comes from rings.
+
+use std::sync::Arc;
+
+use argus_abi::{FatalCode, FuncId, TaskId, Tensor, TensorArgType};
+use bytemuck::Pod;
+use smallvec::SmallVec;
+
+use crate::config::Hazards;
+use crate::error::Fatal;
+use crate::graph::arg::{Arg, MixedKernels, TaskOutputs, TensorArg, TensorCreateInfo};
+use crate::graph::frame::{Frame, ScopeMode};
+use crate::graph::tensormap::{Reason, TensorMap};
+use crate::schedule::ring::Lookup;
+use crate::schedule::task::{Task, Work};
+
+/// The producers of one task, each once, with the first reason found.
+type Producers = SmallVec<[(Arc<Task>, Reason); 8]>;
+
+/// The orchestration's handle. Every call fails once the run is fatal; pass the error on.
+pub struct Trb {
+    frame: Frame,
+    map: TensorMap,
+}
+
+impl Trb {
+    pub(crate) fn new(frame: Frame) -> Trb {
+        Trb { frame, map: TensorMap::new() }
+    }
+
+    /// Submits a task for the matrix core of a cluster.
+    pub fn submit_aic(&mut self, func: FuncId, arg: Arg) -> Result<TaskOutputs, Fatal> {
+        self.submit(MixedKernels::aic(func), arg)
+    }
+
+    /// Submits a task for a vector core.
+    pub fn submit_aiv(&mut self, func: FuncId, arg: Arg) -> Result<TaskOutputs, Fatal> {
+        self.submit(MixedKernels::aiv(func), arg)
+    }
+
+    /// Submits a task for any set of cores of one cluster.
+    pub fn submit(&mut self, kernels: MixedKernels, arg: Arg) -> Result<TaskOutputs, Fatal> {
+        self.frame.check()?;
+        let launch = self.frame.launch(kernels, &arg)?;
+        self.submit_work(Work::Kernels(launch), &arg)
+    }
+
+    /// Submits a task that runs nothing and only orders others.
+    pub fn submit_dummy(&mut self, arg: Arg) -> Result<TaskOutputs, Fatal> {
+        self.frame.check()?;
+        self.submit_work(Work::None, &arg)
+    }
+
+    /// Allocates tensors that belong to the current scope.
+    pub fn alloc_tensors(&mut self, infos: &[TensorCreateInfo]) -> Result<TaskOutputs, Fatal> {
+        self.frame.check()?;
+        if infos.is_empty() {
+            return Err(self.frame.fail(Fatal::invalid("alloc_tensors needs at least one tensor")));
+        }
+        let arg = infos.iter().fold(Arg::new(), Arg::create);
+        let (task, outputs) = self.frame.add_task(Work::None, &arg, 0)?;
+        self.frame.scheduler.complete_inline(&task);
+        Ok(outputs)
+    }
+
+    /// Opens a scope, runs `body` in it and closes it: tensors created inside live until then.
+    pub fn scope<R>(
+        &mut self,
+        mode: ScopeMode,
+        body: impl FnOnce(&mut Trb) -> Result<R, Fatal>,
+    ) -> Result<R, Fatal> {
+        self.scope_begin(mode)?;
+        let result = body(self)?;
+        self.scope_end()?;
+        Ok(result)
+    }
+
+    pub fn scope_begin(&mut self, mode: ScopeMode) -> Result<(), Fatal> {
+        self.frame.begin_scope(mode)
+    }
+
+    pub fn scope_end(&mut self) -> Result<(), Fatal> {
+        let tasks = self.frame.end_scope()?;
+        self.frame.release_scope(&tasks);
+        Ok(())
+    }
+
+    /// Reads one element, after every task that writes it.
+    pub fn get_tensor_data<T: Pod>(&mut self, tensor: &Tensor, index: &[u32]) -> Result<T, Fatal> {
+        let (element, writers) = self.element::<T>(tensor, index)?;
+        self.wait_for_all(&writers, "get_tensor_data")?;
+        let mut value = T::zeroed();
+        let addr = element.data_addr().unwrap_or(0);
+        let read = self.frame.memory.read(addr, bytemuck::bytes_of_mut(&mut value));
+        read.map_err(|error| self.frame.fail(Fatal::invalid(error.to_string())))?;
+        Ok(value)
+    }
+
+    /// Writes one element, after every task that writes or reads it.
+    pub fn set_tensor_data<T: Pod>(&mut self, tensor: &Tensor, index: &[u32], value: T) -> Result<(), Fatal> {
+        let (element, mut tasks) = self.element::<T>(tensor, index)?;
+        let allocation = self.allocation(&element)?;
+        self.map.readers(allocation, &element, |task| tasks.push(Arc::clone(task)));
+        self.wait_for_all(&tasks, "set_tensor_data")?;
+        let addr = element.data_addr().unwrap_or(0);
+        let write = self.frame.memory.write(addr, bytemuck::bytes_of(&value));
+        write.map_err(|error| self.frame.fail(Fatal::invalid(error.to_string())))
+    }
+
+    /// Ends the run with an error of the orchestration's own.
+    pub fn report_fatal(&mut self, code: FatalCode, message: impl Into<String>) -> Fatal {
+        self.frame.fail(Fatal::new(code, message))
+    }
+
+    pub fn is_fatal(&mut self) -> bool {
+        self.frame.is_fatal()
+    }
+
+    /// Clusters of this run.
+    pub fn cluster_count(&self) -> u32 {
+        self.frame.scheduler.chip.clusters as u32
+    }
+
+    fn submit_work(&mut self, work: Work, arg: &Arg) -> Result<TaskOutputs, Fatal> {
+        self.make_room_in_map(arg.tensors.len())?;
+        let mut producers = Producers::new();
+        let mut creators: SmallVec<[Arc<Task>; 8]> = SmallVec::new();
+        self.explicit_producers(&arg.dependencies, &mut producers, &mut creators)?;
+        let existing = arg.tensors.iter().filter_map(|tensor| match tensor {
+            TensorArg::Existing(tensor, arg_type) => Some((tensor, *arg_type)),
+            TensorArg::Create(_) => None,
+        });
+        let mut tracked: SmallVec<[(u64, Tensor, TensorArgType); 8]> = SmallVec::new();
+        for (tensor, arg_type) in existing {
+            let creator = self.frame.creator(tensor)?;
+            let allocation = self.allocation(tensor)?;
+            if let Some(creator) = creator {
+                if self.frame.mode() == ScopeMode::Auto {
+                    add(&mut producers, &creator, Reason::Creator);
+                }
+                creators.push(creator);
+            }
+            if !tensor.is_manual_dep() && arg_type != TensorArgType::NoDep {
+                tracked.push((allocation, *tensor, arg_type));
+            }
+        }
+        if self.frame.mode() == ScopeMode::Auto {
+            for (allocation, tensor, arg_type) in &tracked {
+                self.infer_producers(*allocation, tensor, *arg_type, &mut producers);
+            }
+        }
+        let (task, outputs) = self.frame.add_task(work, arg, producers.len() as u32)?;
+        self.track(&task, &tracked);
+        for creator in &creators {
+            task.retain(creator);
+        }
+        for (producer, _) in &producers {
+            task.wait_for(producer);
+        }
+        self.frame.scheduler.publish(&task);
+        Ok(outputs)
+    }
+
+    /// Producers that the orchestration named. One that was reclaimed has long completed.
+    fn explicit_producers(
+        &mut self,
+        ids: &[TaskId],
+        producers: &mut Producers,
+        creators: &mut SmallVec<[Arc<Task>; 8]>,
+    ) -> Result<(), Fatal> {
+        for &id in ids {
+            match self.frame.find(id) {
+                Lookup::Live(task) => {
+                    add(producers, &task, Reason::Explicit);
+                    creators.push(task);
+                }
+                Lookup::Reclaimed => {}
+                Lookup::Never => {
+                    let message = format!("a task names {id} as a dependency, which was never submitted");
+                    return Err(self.frame.fail(Fatal::invalid(message)));
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// Producers that follow from the bytes of one argument.
+    fn infer_producers(
+        &self,
+        allocation: u64,
+        tensor: &Tensor,
+        arg_type: TensorArgType,
+        producers: &mut Producers,
+    ) {
+        let complete = self.frame.config.hazards == Hazards::Complete;
+        let looks_for_writers = match arg_type {
+            TensorArgType::Input | TensorArgType::Inout => true,
+            TensorArgType::OutputExisting => complete,
+            TensorArgType::Output | TensorArgType::NoDep => false,
+        };
+        if looks_for_writers {
+            self.map.writers(allocation, tensor, |task| add(producers, task, Reason::Overlap));
+        }
+        if complete && arg_type != TensorArgType::Input {
+            self.map.readers(allocation, tensor, |task| add(producers, task, Reason::WriteAfterRead));
+        }
+    }
+
+    /// Records what the task reads and writes. In a manual scope the reference records nothing; we do, so
+    /// that data access and later automatic tasks still see what was written there. Only an automatic task
+    /// replaces what it covers: a manual one has no edges to what it would hide.
+    fn track(&mut self, task: &Arc<Task>, tracked: &[(u64, Tensor, TensorArgType)]) {
+        let complete = self.frame.config.hazards == Hazards::Complete;
+        let automatic = self.frame.mode() == ScopeMode::Auto;
+        if !complete && !automatic {
+            return;
+        }
+        for (allocation, tensor, arg_type) in tracked {
+            match arg_type {
+                TensorArgType::Input if complete => self.map.add_reader(*allocation, tensor, task),
+                TensorArgType::Inout => self.map.add_writer(*allocation, tensor, task, automatic),
+                TensorArgType::OutputExisting => {
+                    self.map.add_writer(*allocation, tensor, task, automatic && complete);
+                }
+                TensorArgType::Input | TensorArgType::Output | TensorArgType::NoDep => {}
+            }
+        }
+    }
+
+    /// Waits until the map can take `more` entries.
+    fn make_room_in_map(&mut self, more: usize) -> Result<(), Fatal> {
+        let limit = self.config_limit();
+        if more > limit {
+            return Err(self.map_overflow(limit));
+        }
+        if self.map.live_entries(limit - more + 1) + more <= limit {
+            return Ok(());
+        }
+        let mut map = std::mem::take(&mut self.map);
+        let waited =
+            self.frame.wait_until(None, |_| map.live_entries(limit - more + 1) + more <= limit);
+        self.map = map;
+        if waited? { Ok(()) } else { Err(self.map_overflow(limit)) }
+    }
+
+    fn config_limit(&self) -> usize {
+        self.frame.config.tensormap_entries
+    }
+
+    fn map_overflow(&mut self, limit: usize) -> Fatal {
+        let message = format!("the map tracks at most {limit} views and nothing can free one");
+        self.frame.fail(Fatal::new(FatalCode::TensormapOverflow, message))
+    }
+
+    /// The allocation a view lies in: the buffer itself for tensors of the runtime, whose buffers never
+    /// overlap while they live; the whole device allocation for tensors from outside, of which several may
+    /// start at different addresses of one buffer.
+    fn allocation(&mut self, tensor: &Tensor) -> Result<u64, Fatal> {
+        if !tensor.fits_buffer() {
+            let message = format!(
+                "a view of shape {:?} at element {} leaves its buffer of {} bytes",
+                tensor.shape(),
+                tensor.start_offset,
+                tensor.size
+            );
+            return Err(self.frame.fail(Fatal::invalid(message)));
+        }
+        if tensor.owner().is_valid() {
+            return Ok(tensor.addr);
+        }
+        match self.frame.memory.allocation_of(tensor.addr) {
+            Some(buffer) => Ok(buffer.addr),
+            None => {
+                let message = format!("a tensor at {:#x} lies in no memory of this device", tensor.addr);
+                Err(self.frame.fail(Fatal::invalid(message)))
+            }
+        }
+    }
+
+    /// The view of one element, and the tasks that write it.
+    fn element<T: Pod>(
+        &mut self,
+        tensor: &Tensor,
+        index: &[u32],
+    ) -> Result<(Tensor, Vec<Arc<Task>>), Fatal> {
+        self.frame.check()?;
+        let width = tensor.dtype().map_or(0, |dtype| dtype.size());
+        if width != size_of::<T>() {
+            let message = format!("an element of {width} bytes cannot be accessed as {} bytes", size_of::<T>());
+            return Err(self.frame.fail(Fatal::invalid(message)));
+        }
+        let ones = [1u32; argus_abi::MAX_DIMS];
+        let element = tensor.view(&ones[..index.len().min(ones.len())], index).map_err(|error| {
+            self.frame.fail(Fatal::invalid(format!("element {index:?} of {:?}: {error}", tensor.shape())))
+        })?;
+        let mut tasks: Vec<Arc<Task>> = self.frame.creator(tensor)?.into_iter().collect();
+        let allocation = self.allocation(&element)?;
+        self.map.writers(allocation, &element, |task| tasks.push(Arc::clone(task)));
+        Ok((element, tasks))
+    }
+
+    fn wait_for_all(&mut self, tasks: &[Arc<Task>], what: &str) -> Result<(), Fatal> {
+        let all_complete = || tasks.iter().all(|task| task.is_complete());
+        if all_complete() {
+            return Ok(());
+        }
+        let (deadline, limit) = self.frame.tensor_deadline();
+        if self.frame.wait_until(Some(deadline), |_| all_complete())? {
+            return Ok(());
+        }
+        let waiting = tasks.iter().find(|task| !task.is_complete()).map_or(TaskId::INVALID, |task| task.id);
+        let message = format!("{what} waited {limit:?} for task {waiting}");
+        Err(self.frame.fail(Fatal::new(FatalCode::TensorWaitTimeout, message)))
+    }
+}
+
+/// Adds a producer once. Dozens of producers are rare, so a scan beats a set.
+fn add(producers: &mut Producers, task: &Arc<Task>, reason: Reason) {
+    if !producers.iter().any(|(known, _)| Arc::ptr_eq(known, task)) {
+        producers.push((Arc::clone(task), reason));
+    }
+}

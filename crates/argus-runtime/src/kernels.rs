@@ -1,0 +1,66 @@
+//! The kernels of a program, by func_id.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+
+use argus_abi::{ArgDirection, CoreType, FuncId};
+use argus_tile::Kernel;
+use thiserror::Error;
+
+/// A registered kernel and what people need to know about it.
+#[derive(Clone)]
+pub struct KernelEntry {
+    pub func_id: FuncId,
+    pub name: &'static str,
+    pub core_type: CoreType,
+    pub signature: &'static [ArgDirection],
+    /// The text the kernel was compiled from, for views that show source lines.
+    pub source: &'static str,
+    pub kernel: Arc<dyn Kernel>,
+}
+
+impl fmt::Debug for KernelEntry {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({}, {})", self.name, self.func_id, self.core_type)
+    }
+}
+
+/// Why a kernel cannot be registered.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum KernelTableError {
+    #[error("func_id {0} is registered twice")]
+    Duplicate(FuncId),
+    #[error("func_id {0} is not below {limit}", limit = FuncId::LIMIT)]
+    OutOfRange(FuncId),
+}
+
+/// Kernels by func_id.
+#[derive(Clone, Debug, Default)]
+pub struct KernelTable {
+    entries: BTreeMap<FuncId, KernelEntry>,
+}
+
+impl KernelTable {
+    pub fn new(entries: impl IntoIterator<Item = KernelEntry>) -> Result<KernelTable, KernelTableError> {
+        let mut table = KernelTable::default();
+        for entry in entries {
+            let func_id = entry.func_id;
+            if func_id.0 >= FuncId::LIMIT {
+                return Err(KernelTableError::OutOfRange(func_id));
+            }
+            if table.entries.insert(func_id, entry).is_some() {
+                return Err(KernelTableError::Duplicate(func_id));
+            }
+        }
+        Ok(table)
+    }
+
+    pub fn get(&self, func_id: FuncId) -> Option<&KernelEntry> {
+        self.entries.get(&func_id)
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &KernelEntry> {
+        self.entries.values()
+    }
+}

@@ -1,0 +1,84 @@
+//! The thread that called `run` watches the run: it ends a run that makes no progress, tells a deadlock from
+//! a kernel that does not end, and gives up on a thread that does not come back.
+
+use std::time::{Duration, Instant};
+
+use crate::error::{KernelSite, RunError};
+use crate::schedule::Scheduler;
+use crate::schedule::outcome::last_instruction;
+
+/// How often progress is looked at. The end of a run is noticed at once, not at the next look.
+const TICK: Duration = Duration::from_millis(20);
+/// How long kernels that were told to stop may take to reach a tile instruction.
+const GRACE: Duration = Duration::from_secs(1);
+
+/// How a run ended.
+pub struct Ended {
+    pub error: Option<RunError>,
+    /// A thread did not come back; it and what it can reach must be left alone.
+    pub abandoned: bool,
+}
+
+/// Waits for the end of a run.
+pub fn watch(scheduler: &Scheduler, limit: Duration) -> Ended {
+    let mut progress = Progress::of(scheduler);
+    let mut stuck_core = None;
+    while !scheduler.outcome.wait(TICK.min(limit)) {
+        if let Some(deadlock) = find_deadlock(scheduler) {
+            scheduler.end(Some(deadlock));
+            continue;
+        }
+        let now = Progress::of(scheduler);
+        if now.counts != progress.counts {
+            progress = now;
+        } else if progress.at.elapsed() >= limit {
+            stuck_core = scheduler.chip.cells().find(|(_, cell)| cell.activity.current().is_some());
+            let site = stuck_core.and_then(|(core, _)| site_of(scheduler, core));
+            scheduler.end(Some(match site {
+                Some(site) => RunError::Stuck { site, at: String::new(), limit, abandoned: "" },
+                None => RunError::OrchestrationStuck { limit },
+            }));
+        }
+    }
+    let gone = scheduler.crew.wait_until_gone(GRACE);
+    let mut error = scheduler.outcome.take_error();
+    if let (Some(RunError::Stuck { at, abandoned, .. }), Some((core, cell))) = (&mut error, stuck_core) {
+        match scheduler.outcome.stopped_at(core) {
+            Some(stopped) => *at = format!("; it was stopped: {stopped}"),
+            None => *at = last_instruction(&cell.status),
+        }
+        if !gone {
+            *abandoned = "; it reached no tile instruction either, so its thread and this device were given up";
+        }
+    }
+    Ended { error, abandoned: !gone }
+}
+
+struct Progress {
+    counts: (u64, u64),
+    at: Instant,
+}
+
+impl Progress {
+    fn of(scheduler: &Scheduler) -> Progress {
+        Progress { counts: (scheduler.submitted(), scheduler.completed()), at: Instant::now() }
+    }
+}
+
+/// The graph is whole, nothing is in flight, and yet tasks are left: they wait for each other.
+fn find_deadlock(scheduler: &Scheduler) -> Option<RunError> {
+    let orchestrated = scheduler.is_orchestrated();
+    let (total, done) = (scheduler.submitted(), scheduler.completed());
+    if !orchestrated || !scheduler.is_quiet() || scheduler.outcome.has_ended() || done == total {
+        return None;
+    }
+    Some(RunError::Deadlock { left: total - done, total })
+}
+
+fn site_of(scheduler: &Scheduler, core: usize) -> Option<KernelSite> {
+    let cell = scheduler.chip.cell(core);
+    let (task, func, block) = cell.activity.current()?;
+    let entry = scheduler.kernels.get(func)?;
+    let (kernel, core_type) = (entry.name.to_owned(), entry.core_type);
+    Some(KernelSite { task, kernel, core: core as u32, core_type, block })
+}

@@ -1,0 +1,303 @@
+//! A control thread: it owns some clusters, learns what their cores finished and gives them new work.
+//!
+//! A lane is a state, not a thread of the host: whoever locks it acts as that control thread for one step.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+use argus_abi::{CoreType, Member};
+
+use crate::schedule::Scheduler;
+use crate::schedule::bits::CoreBits;
+use crate::schedule::mailbox::{Condition, Token};
+use crate::schedule::task::{Launch, Shape, Task, Work};
+
+/// A task's part on one core.
+#[derive(Debug)]
+struct InFlight {
+    task: Arc<Task>,
+    token: Token,
+}
+
+/// What the lane knows of one core: the task that runs and the one that waits behind it.
+#[derive(Debug)]
+struct Slot {
+    core: usize,
+    next: Token,
+    running: Option<InFlight>,
+    pending: Option<InFlight>,
+}
+
+/// What other threads may know of a lane without locking it.
+#[derive(Debug, Default)]
+pub struct LaneSignals {
+    /// Cores (numbered within the lane) that reported something.
+    pub reported: CoreBits,
+    /// Idle cores by type: another lane that has some is the better place for a waiting task.
+    idle: [AtomicU32; 2],
+}
+
+impl LaneSignals {
+    fn idle_cores(&self, core_type: CoreType) -> u32 {
+        self.idle[core_type as usize].load(Ordering::Relaxed)
+    }
+}
+
+/// The state of one control thread.
+#[derive(Debug)]
+pub struct Lane {
+    index: usize,
+    /// Three slots per cluster, in the order of [`Member`].
+    slots: Vec<[Slot; 3]>,
+    /// Bit per cluster of the lane: the core at that place has nothing to do.
+    idle: [u64; 3],
+    /// Bit per cluster of the lane: the core runs something and nothing waits behind it.
+    open: [u64; 3],
+    /// A cluster kept free of single tasks because a mix waits for all of its cores.
+    reserved: u64,
+}
+
+impl Lane {
+    /// Lane `index` of `lanes` owns every `lanes`-th cluster.
+    pub fn new(index: usize, lanes: usize, scheduler_chip: &super::chip::Chip) -> Lane {
+        let slots: Vec<[Slot; 3]> = (index..scheduler_chip.clusters)
+            .step_by(lanes)
+            .map(|cluster| {
+                Member::ALL.map(|member| Slot {
+                    core: scheduler_chip.core_number(cluster, member),
+                    next: Token::FIRST,
+                    running: None,
+                    pending: None,
+                })
+            })
+            .collect();
+        let all = u64::MAX.checked_shr(64 - slots.len() as u32).unwrap_or(0);
+        Lane { index, slots, idle: [all; 3], open: [0; 3], reserved: 0 }
+    }
+
+    /// Which lane owns a core, and the core's number within it.
+    pub fn home_of(cluster: usize, member: Member, lanes: usize) -> (usize, usize) {
+        (cluster % lanes, cluster / lanes * 3 + member as usize)
+    }
+
+    /// One round: completions first, then new work. True if anything happened.
+    pub fn step(&mut self, scheduler: &Scheduler) -> bool {
+        let mut progress = self.harvest(scheduler);
+        while let Some(task) = scheduler.queues.pure.pop() {
+            scheduler.complete(&task);
+            progress = true;
+        }
+        if !scheduler.is_draining() {
+            progress |= self.place_mixes(scheduler);
+            progress |= self.place_singles(scheduler, Shape::Aic);
+            progress |= self.place_singles(scheduler, Shape::Aiv);
+        }
+        let signals = &scheduler.signals[self.index];
+        signals.idle[0].store(self.idle[0].count_ones(), Ordering::Relaxed);
+        signals.idle[1].store(self.idle[1].count_ones() + self.idle[2].count_ones(), Ordering::Relaxed);
+        progress
+    }
+
+    /// Reads the condition of every core that reported, and completes what is done.
+    pub fn harvest(&mut self, scheduler: &Scheduler) -> bool {
+        let signals = &scheduler.signals[self.index];
+        if signals.reported.is_empty() {
+            return false;
+        }
+        let mut progress = false;
+        for number in signals.reported.take() {
+            let (cluster, member) = (number / 3, number % 3);
+            let slot = &mut self.slots[cluster][member];
+            let condition = scheduler.chip.cell(slot.core).mailbox.condition();
+            let (first, second) = slot.settle(condition);
+            let bit = 1 << cluster;
+            if slot.running.is_none() {
+                self.idle[member] |= bit;
+                self.open[member] &= !bit;
+            } else if slot.pending.is_none() {
+                self.open[member] |= bit;
+            }
+            for task in [first, second].into_iter().flatten() {
+                progress = true;
+                if task.finish_sub_task() {
+                    scheduler.complete(&task);
+                }
+            }
+        }
+        progress
+    }
+
+    /// Gives mix tasks whole sets of idle cores of one cluster.
+    fn place_mixes(&mut self, scheduler: &Scheduler) -> bool {
+        self.reserved = 0;
+        let mut progress = false;
+        while let Some(task) = scheduler.queues.mix.pop() {
+            let Work::Kernels(launch) = &task.work else { continue };
+            while let Some(cluster) = self.free_cluster(launch) {
+                let Some(block) = task.claim_block() else { break };
+                self.start_members(scheduler, cluster, &task, launch, block);
+                progress = true;
+            }
+            if task.blocks_left() > 0 {
+                self.reserve_for(launch);
+                scheduler.queues.mix.push_front(task);
+                break;
+            }
+        }
+        progress
+    }
+
+    /// Keeps the cluster that is closest to being free for the waiting mix, so that single tasks do not
+    /// starve it.
+    fn reserve_for(&mut self, launch: &Launch) {
+        let missing = |cluster: &usize| {
+            let bit = 1u64 << cluster;
+            launch.members().filter(|(member, _)| self.idle[*member as usize] & bit == 0).count()
+        };
+        if let Some(cluster) = (0..self.slots.len()).min_by_key(missing) {
+            self.reserved = 1 << cluster;
+        }
+    }
+
+    /// Gives single tasks idle cores, and when no lane has one left, places behind running tasks.
+    fn place_singles(&mut self, scheduler: &Scheduler, shape: Shape) -> bool {
+        let (queue, members, core_type) = match shape {
+            Shape::Aic => (&scheduler.queues.aic, &[Member::Aic][..], CoreType::Aic),
+            Shape::Aiv => (&scheduler.queues.aiv, &[Member::Aiv0, Member::Aiv1][..], CoreType::Aiv),
+            Shape::Mix => return false,
+        };
+        let mut progress = false;
+        let mut current: Option<Arc<Task>> = None;
+        while current.is_some() || !queue.is_empty() {
+            let idle = self.pick(members, &self.idle);
+            let behind = || {
+                let elsewhere = scheduler.signals.iter().enumerate().any(|(lane, signals)| {
+                    lane != self.index && signals.idle_cores(core_type) > 0
+                });
+                (!elsewhere).then(|| self.pick(members, &self.open))?
+            };
+            let Some((cluster, member)) = idle.or_else(behind) else { break };
+            let Some(task) = current.take().or_else(|| queue.pop()) else { break };
+            if let Some(block) = task.claim_block() {
+                self.start(scheduler, cluster, member, &task, block);
+                progress = true;
+            }
+            if task.blocks_left() > 0 {
+                current = Some(task);
+            }
+        }
+        if let Some(task) = current {
+            queue.push_front(task);
+        }
+        progress
+    }
+
+    /// The lowest cluster with a usable core at one of these places. Low first, so that few cores stay warm.
+    fn pick(&self, members: &[Member], usable: &[u64; 3]) -> Option<(usize, Member)> {
+        members
+            .iter()
+            .map(|&member| ((usable[member as usize] & !self.reserved).trailing_zeros() as usize, member))
+            .filter(|(cluster, _)| *cluster < self.slots.len())
+            .min_by_key(|(cluster, _)| *cluster)
+    }
+
+    /// A cluster in which every core that `launch` needs is idle.
+    pub fn free_cluster(&self, launch: &Launch) -> Option<usize> {
+        let free = self.free_clusters(launch);
+        (free != 0).then(|| free.trailing_zeros() as usize)
+    }
+
+    fn free_clusters(&self, launch: &Launch) -> u64 {
+        launch.members().fold(u64::MAX, |free, (member, _)| free & self.idle[member as usize])
+    }
+
+    /// How many blocks of `launch` the lane could start at once.
+    pub fn room_for(&self, launch: &Launch) -> u32 {
+        match launch.shape() {
+            Shape::Aic => self.idle[0].count_ones(),
+            Shape::Aiv => self.idle[1].count_ones() + self.idle[2].count_ones(),
+            Shape::Mix => self.free_clusters(launch).count_ones(),
+        }
+    }
+
+    /// Starts as many blocks of a cohort as there is room for.
+    pub fn start_cohort(&mut self, scheduler: &Scheduler, task: &Arc<Task>, launch: &Launch) {
+        self.reserved = 0;
+        for _ in 0..self.room_for(launch) {
+            let Some(block) = task.claim_block() else { return };
+            match launch.shape() {
+                Shape::Mix => {
+                    let Some(cluster) = self.free_cluster(launch) else { return };
+                    self.start_members(scheduler, cluster, task, launch, block);
+                }
+                single => {
+                    let members: &[Member] =
+                        if single == Shape::Aic { &[Member::Aic] } else { &[Member::Aiv0, Member::Aiv1] };
+                    let Some((cluster, member)) = self.pick(members, &self.idle) else { return };
+                    self.start(scheduler, cluster, member, task, block);
+                }
+            }
+        }
+    }
+
+    fn start_members(
+        &mut self,
+        scheduler: &Scheduler,
+        cluster: usize,
+        task: &Arc<Task>,
+        launch: &Launch,
+        block: u32,
+    ) {
+        for (member, _) in launch.members() {
+            self.start(scheduler, cluster, member, task, block);
+        }
+    }
+
+    /// Posts one block of a task to a core, to run now or behind what runs there.
+    fn start(
+        &mut self,
+        scheduler: &Scheduler,
+        cluster: usize,
+        member: Member,
+        task: &Arc<Task>,
+        block: u32,
+    ) {
+        let slot = &mut self.slots[cluster][member as usize];
+        let token = slot.next;
+        slot.next = token.next();
+        let flight = InFlight { task: Arc::clone(task), token };
+        let bit = 1 << cluster;
+        if slot.running.is_none() {
+            slot.running = Some(flight);
+            self.idle[member as usize] &= !bit;
+            self.open[member as usize] |= bit;
+        } else {
+            slot.pending = Some(flight);
+            self.open[member as usize] &= !bit;
+        }
+        scheduler.post(slot.core, member, token, task, block);
+    }
+}
+
+impl Slot {
+    /// Applies what the core reported. Returns the tasks whose part is thereby done, oldest first.
+    fn settle(&mut self, condition: Condition) -> (Option<Arc<Task>>, Option<Arc<Task>>) {
+        let is = |flight: &Option<InFlight>, token| flight.as_ref().is_some_and(|at| at.token == token);
+        match condition {
+            Condition::Finished(token) if is(&self.pending, token) => {
+                let done = (self.running.take(), self.pending.take());
+                (done.0.map(|at| at.task), done.1.map(|at| at.task))
+            }
+            // The core overwrote the finish of the task before with this acknowledgement.
+            Condition::Running(token) if is(&self.pending, token) => {
+                let done = std::mem::replace(&mut self.running, self.pending.take());
+                (done.map(|at| at.task), None)
+            }
+            Condition::Finished(token) if is(&self.running, token) => {
+                let done = std::mem::replace(&mut self.running, self.pending.take());
+                (done.map(|at| at.task), None)
+            }
+            _ => (None, None),
+        }
+    }
+}

@@ -1,0 +1,359 @@
+//! One scheduler for all three graph builders: from "ready" to "reclaimed" there is one path.
+//!
+//! ```text
+//! publish ─► ready queue ─► lane ─► mailbox ─► core ─► mailbox ─► lane ─► complete ─► consumers ready
+//!                                                                              └────► ring reclaims
+//! ```
+//!
+//! Nothing here belongs to a particular thread. Any host thread makes a [`Scheduler::pass`]: it acts as each
+//! control thread that has something to do and then runs a core that has an unread token. Threads that find
+//! nothing sleep on the [`Bell`](bell::Bell).
+
+pub mod bell;
+pub mod bits;
+pub mod chip;
+pub mod crew;
+pub mod lane;
+pub mod mailbox;
+pub mod outcome;
+pub mod ready;
+pub mod ring;
+pub mod task;
+
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use argus_abi::args::{GLOBAL_CONTEXT_SLOT, LOCAL_CONTEXT_SLOT};
+use argus_abi::{GlobalContext, KernelArgs, LocalContext, Member};
+use argus_tile::FaultKind;
+
+use crate::error::{KernelSite, RunError};
+use crate::kernels::KernelTable;
+use crate::sync::relock;
+use bell::Bell;
+use bits::CoreBits;
+use chip::{Chip, Dispatch};
+use crew::Crew;
+use lane::{Lane, LaneSignals};
+use mailbox::Token;
+use outcome::Outcome;
+use ready::ReadyQueue;
+use ring::Ring;
+use task::{Shape, Task, Work};
+
+/// Tasks that wait for cores.
+#[derive(Debug, Default)]
+pub struct Queues {
+    pub aic: ReadyQueue,
+    pub aiv: ReadyQueue,
+    pub mix: ReadyQueue,
+    /// Tasks whose blocks must start together.
+    pub cohorts: ReadyQueue,
+    /// Tasks without kernels.
+    pub pure: ReadyQueue,
+}
+
+/// Everything the threads of one run share.
+pub struct Scheduler {
+    pub chip: Chip,
+    pub kernels: KernelTable,
+    pub rings: Vec<Ring>,
+    pub queues: Queues,
+    pub signals: Vec<LaneSignals>,
+    pub bell: Bell,
+    pub outcome: Outcome,
+    pub crew: Crew,
+    lanes: Vec<Mutex<Lane>>,
+    /// Cores with a token that nobody has taken yet.
+    runnable: CoreBits,
+    /// A cohort waits for cores: nothing else is dispatched until it has them.
+    draining: AtomicBool,
+    placing_cohort: Mutex<()>,
+    submitted: AtomicU64,
+    completed: AtomicU64,
+    /// Tasks that are ready or running, or whose completion is being worked off. At zero nothing can change
+    /// unless the orchestration goes on.
+    in_flight: AtomicU64,
+    /// The orchestration has returned: `submitted` is final.
+    orchestrated: AtomicBool,
+}
+
+impl Scheduler {
+    pub fn new(
+        chip: Chip,
+        kernels: KernelTable,
+        rings: Vec<Ring>,
+        lanes: usize,
+        stop: Arc<AtomicBool>,
+        crew: Crew,
+    ) -> Scheduler {
+        Scheduler {
+            lanes: (0..lanes).map(|index| Mutex::new(Lane::new(index, lanes, &chip))).collect(),
+            signals: (0..lanes).map(|_| LaneSignals::default()).collect(),
+            chip,
+            kernels,
+            rings,
+            queues: Queues::default(),
+            bell: Bell::default(),
+            outcome: Outcome::new(stop),
+            crew,
+            runnable: CoreBits::default(),
+            draining: AtomicBool::new(false),
+            placing_cohort: Mutex::new(()),
+            submitted: AtomicU64::new(0),
+            completed: AtomicU64::new(0),
+            in_flight: AtomicU64::new(0),
+            orchestrated: AtomicBool::new(false),
+        }
+    }
+
+    /// A task was added to the graph; it may not be published yet.
+    pub fn count_submitted(&self) {
+        self.submitted.fetch_add(1, Ordering::AcqRel);
+    }
+
+    pub fn submitted(&self) -> u64 {
+        self.submitted.load(Ordering::Acquire)
+    }
+
+    pub fn completed(&self) -> u64 {
+        self.completed.load(Ordering::Acquire)
+    }
+
+    /// Whether nothing is ready, running or being completed.
+    pub fn is_quiet(&self) -> bool {
+        // SYNC POINT: pairs with the release in `complete`: in silence all completions are visible.
+        self.in_flight.load(Ordering::Acquire) == 0
+    }
+
+    pub fn is_orchestrated(&self) -> bool {
+        self.orchestrated.load(Ordering::Acquire)
+    }
+
+    /// The graph is whole: the run ends when all of it is complete.
+    pub fn end_orchestration(&self) {
+        self.orchestrated.store(true, Ordering::SeqCst);
+        self.end_if_complete();
+    }
+
+    /// Publishes a wired task.
+    pub fn publish(&self, task: &Arc<Task>) {
+        if task.publish() {
+            self.make_ready(Arc::clone(task));
+        }
+    }
+
+    /// Completes a task that has neither kernels nor producers, in the caller's thread.
+    pub fn complete_inline(&self, task: &Arc<Task>) {
+        if task.publish() {
+            self.in_flight.fetch_add(1, Ordering::AcqRel);
+            self.complete(task);
+        }
+    }
+
+    fn make_ready(&self, task: Arc<Task>) {
+        self.in_flight.fetch_add(1, Ordering::AcqRel);
+        let queue = match &task.work {
+            Work::None => &self.queues.pure,
+            Work::Kernels(launch) if launch.sync_start && launch.blocks > 1 => &self.queues.cohorts,
+            Work::Kernels(launch) => match launch.shape() {
+                Shape::Aic => &self.queues.aic,
+                Shape::Aiv => &self.queues.aiv,
+                Shape::Mix => &self.queues.mix,
+            },
+        };
+        queue.push(task);
+        self.bell.ring();
+    }
+
+    /// The last part of a task is done: releases consumers, then the memory it used.
+    pub fn complete(&self, task: &Arc<Task>) {
+        task.complete(|consumer| self.make_ready(consumer));
+        for producer in task.take_retained() {
+            self.let_go(&producer);
+        }
+        self.let_go(task);
+        self.completed.fetch_add(1, Ordering::SeqCst);
+        // SYNC POINT: last, so that silence means that everything above has happened.
+        self.in_flight.fetch_sub(1, Ordering::AcqRel);
+        self.end_if_complete();
+        // The orchestrator may wait for exactly this task or for its memory.
+        self.bell.ring();
+    }
+
+    /// One hold on a task's memory is gone; with the last one its ring moves on.
+    pub fn let_go(&self, task: &Task) {
+        if task.let_go()
+            && let Some(ring) = self.rings.get(task.id.ring() as usize)
+        {
+            ring.reclaim();
+        }
+    }
+
+    fn end_if_complete(&self) {
+        if self.orchestrated.load(Ordering::SeqCst)
+            && self.completed.load(Ordering::SeqCst) == self.submitted.load(Ordering::SeqCst)
+        {
+            self.end(None);
+        }
+    }
+
+    /// Ends the run, with an error or without. The first one to call decides.
+    pub fn end(&self, error: Option<RunError>) {
+        self.outcome.decide(error);
+        self.bell.ring_all();
+    }
+
+    pub fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Acquire)
+    }
+
+    /// Acts once as every control thread and runs one core. True if anything happened.
+    pub fn pass(&self, worker: usize) -> bool {
+        let mut progress = self.place_cohort();
+        for offset in 0..self.lanes.len() {
+            // A lane that is locked is being stepped by somebody who will look again.
+            if let Ok(mut lane) = self.lanes[(worker + offset) % self.lanes.len()].try_lock() {
+                progress |= lane.step(self);
+            }
+        }
+        progress | self.run_one(worker)
+    }
+
+    /// Places a cohort that must start together, once enough cores are idle; until then nothing else is
+    /// dispatched, so that they become so.
+    fn place_cohort(&self) -> bool {
+        if self.queues.cohorts.is_empty() {
+            return false;
+        }
+        let Ok(_placing) = self.placing_cohort.try_lock() else { return false };
+        let Some(task) = self.queues.cohorts.pop() else { return false };
+        let Work::Kernels(launch) = &task.work else { return false };
+        self.draining.store(true, Ordering::Release);
+        let mut lanes: Vec<_> = self.lanes.iter().map(|lane| relock(lane.lock())).collect();
+        let harvested = lanes.iter_mut().fold(false, |progress, lane| progress | lane.harvest(self));
+        let room: u32 = lanes.iter().map(|lane| lane.room_for(launch)).sum();
+        if room < launch.blocks {
+            self.queues.cohorts.push_front(task);
+            return harvested;
+        }
+        for lane in &mut lanes {
+            lane.start_cohort(self, &task, launch);
+        }
+        self.draining.store(!self.queues.cohorts.is_empty(), Ordering::Release);
+        true
+    }
+
+    /// Writes a task's payload and token to a core.
+    fn post(&self, core: usize, member: Member, token: Token, task: &Arc<Task>, block: u32) {
+        let Work::Kernels(launch) = &task.work else { return };
+        let func = launch.kernels[member as usize];
+        self.chip.cell(core).mailbox.post(token, |Dispatch { payload, task: slot }| {
+            payload.function = func.map_or(0, |func| u64::from(func.0));
+            for (arg, tensor) in payload.args.iter_mut().zip(&task.args.tensors) {
+                *arg = std::ptr::from_ref(tensor) as u64;
+            }
+            let scalars = payload.args[task.args.tensors.len()..].iter_mut().zip(&task.args.scalars);
+            for (arg, &scalar) in scalars {
+                *arg = scalar;
+            }
+            payload.local = LocalContext {
+                block_idx: block as i32,
+                block_num: launch.blocks as i32,
+                ..LocalContext::default()
+            };
+            payload.global = GlobalContext { sub_block_id: member.sub_block_id() };
+            if launch.abi == argus_abi::args::KernelAbi::Tensors {
+                payload.args[LOCAL_CONTEXT_SLOT] = std::ptr::from_ref(&payload.local) as u64;
+                payload.args[GLOBAL_CONTEXT_SLOT] = std::ptr::from_ref(&payload.global) as u64;
+            }
+            *slot = Some(Arc::clone(task));
+        });
+        self.runnable.mark(core);
+        self.bell.ring();
+    }
+
+    /// Runs one kernel on some core that has an unread token. True if there was one.
+    fn run_one(&self, worker: usize) -> bool {
+        // Workers start at different cores so that they rarely meet.
+        let from = worker * self.chip.clusters / 2;
+        let marked = || self.runnable.iter();
+        let mut order = marked().filter(|&core| core >= from).chain(marked().filter(|&core| core < from));
+        order.any(|core| self.run_core(core))
+    }
+
+    fn run_core(&self, core: usize) -> bool {
+        let cell = self.chip.cell(core);
+        // A core that somebody runs will be looked at again when that kernel ends.
+        let Ok(mut engine) = cell.engine.try_lock() else { return false };
+        self.runnable.clear(core);
+        let Some(token) = cell.mailbox.receive(engine.last) else { return false };
+        engine.last = Some(token);
+        cell.mailbox.acknowledge(token);
+        let completed = {
+            let mut dispatch = cell.mailbox.payload(token);
+            let task = dispatch.task.take();
+            task.is_some_and(|task| self.run_kernel(core, &mut engine, &dispatch, &task))
+        };
+        if completed {
+            cell.mailbox.finish(token);
+        }
+        let behind = cell.mailbox.receive(engine.last).is_some();
+        drop(engine);
+        if behind {
+            self.runnable.mark(core);
+        }
+        if completed {
+            let (lane, number) = Lane::home_of(self.chip.cluster_of(core), cell.member, self.lanes.len());
+            self.signals[lane].reported.mark(number);
+            self.bell.ring();
+        }
+        true
+    }
+
+    /// Runs a kernel; false if it failed, which ends the run.
+    fn run_kernel(&self, core: usize, engine: &mut chip::Engine, dispatch: &Dispatch, task: &Task) -> bool {
+        let cell = self.chip.cell(core);
+        let Work::Kernels(launch) = &task.work else { return true };
+        let Some(func) = launch.kernels[cell.member as usize] else { return true };
+        let Some(entry) = self.kernels.get(func) else { return true };
+        let block = dispatch.payload.local.block_idx as u32;
+        cell.activity.begin(task.id, func, block);
+        let _partner = launch.waits_for_partners().then(|| self.crew.enter_waiting_kernel());
+        let machine = self.chip.core_of(cell, engine);
+        let args = KernelArgs::new(&dispatch.payload, &task.args.tensors, task.args.scalars.len());
+        machine.begin_kernel(cell.member);
+        let result = catch_unwind(AssertUnwindSafe(|| entry.kernel.run(machine, &args)));
+        cell.activity.end();
+        let site = || KernelSite {
+            task: task.id,
+            kernel: entry.name.into(),
+            core: core as u32,
+            core_type: entry.core_type,
+            block,
+        };
+        match result {
+            Ok(Ok(())) => return true,
+            Ok(Err(fault)) if fault.kind == FaultKind::Stopped => self.outcome.note_stopped(core, &fault),
+            Ok(Err(fault)) => self.end(Some(RunError::KernelFault { site: site(), fault })),
+            Err(panic) => {
+                let message = crew::panic_message(panic.as_ref());
+                let at = outcome::last_instruction(&cell.status);
+                self.end(Some(RunError::KernelPanic { site: site(), at, message }));
+            }
+        }
+        false
+    }
+
+    /// Lets go of every task of a run that did not finish, so that nothing keeps itself alive.
+    pub fn dismantle(&self) {
+        let Queues { aic, aiv, mix, cohorts, pure } = &self.queues;
+        for queue in [aic, aiv, mix, cohorts, pure] {
+            queue.clear();
+        }
+        for ring in &self.rings {
+            ring.clear();
+        }
+    }
+}

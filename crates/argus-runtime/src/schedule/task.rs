@@ -1,0 +1,244 @@
+//! A task: what it runs, on which arguments, after whom.
+//!
+//! All three builders make the same tasks, and from here on there is one path. A task is shared by
+//! reference count: its producers hold it until they complete, the queue or the core that has it holds it,
+//! and its ring holds it until it is reclaimed. So no id can ever resolve to somebody else's slot.
+//!
+//! # Dependencies
+//!
+//! `unmet` counts the producers that have not completed, plus one guard that the builder gives up last: a
+//! half-wired task cannot start. Linking to a producer and its completion both happen under the producer's
+//! lock, so a producer that completes while its consumer is being wired is either linked or seen as done.
+//!
+//! # Lifetime
+//!
+//! `holds` counts what keeps the task's output memory alive: its scope, its own completion, and every
+//! consumer that uses a tensor it created. At zero its ring may reuse slot and heap.
+
+use std::sync::Arc;
+
+use argus_abi::args::KernelAbi;
+use argus_abi::{FuncId, Member, TaskId, Tensor, TensorArgType};
+use smallvec::SmallVec;
+
+use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use crate::sync::{Mutex, relock};
+
+/// Which cores a task needs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Shape {
+    /// One matrix core per block.
+    Aic,
+    /// One vector core per block.
+    Aiv,
+    /// Two or three cores of one cluster per block.
+    Mix,
+}
+
+/// The kernels of a task and how often they run.
+#[derive(Clone, Debug)]
+pub struct Launch {
+    /// Kernel of each place in the cluster.
+    pub kernels: [Option<FuncId>; 3],
+    /// Logical blocks; each runs on its own core or cluster.
+    pub blocks: u32,
+    /// All blocks must be on cores before any starts.
+    pub sync_start: bool,
+    pub abi: KernelAbi,
+}
+
+impl Launch {
+    pub fn shape(&self) -> Shape {
+        match (self.kernels[0].is_some(), self.kernels[1].is_some() || self.kernels[2].is_some()) {
+            _ if self.member_count() > 1 => Shape::Mix,
+            (true, _) => Shape::Aic,
+            (false, _) => Shape::Aiv,
+        }
+    }
+
+    pub fn members(&self) -> impl Iterator<Item = (Member, FuncId)> + '_ {
+        Member::ALL.into_iter().filter_map(|member| Some((member, self.kernels[member as usize]?)))
+    }
+
+    pub fn member_count(&self) -> u32 {
+        self.kernels.iter().flatten().count() as u32
+    }
+
+    /// Whether a block's kernel may wait for another core, so that it needs a thread of its own.
+    pub fn waits_for_partners(&self) -> bool {
+        self.member_count() > 1 || (self.sync_start && self.blocks > 1)
+    }
+}
+
+/// What a task does when its turn comes.
+#[derive(Clone, Debug)]
+pub enum Work {
+    /// Nothing: it exists to own memory or to order others.
+    None,
+    Kernels(Launch),
+}
+
+/// A task's arguments as submitted.
+#[derive(Clone, Debug, Default)]
+pub struct TaskArgs {
+    /// Descriptors of slots `0..tensors.len()`; empty for kernels with raw arguments.
+    pub tensors: Vec<Tensor>,
+    /// How each tensor was submitted.
+    pub types: SmallVec<[TensorArgType; 8]>,
+    /// Raw bits of the slots that follow.
+    pub scalars: SmallVec<[u64; 8]>,
+}
+
+#[derive(Debug)]
+struct Links {
+    completed: bool,
+    consumers: SmallVec<[Arc<Task>; 4]>,
+}
+
+/// One node of the graph.
+#[derive(Debug)]
+pub struct Task {
+    pub id: TaskId,
+    pub work: Work,
+    pub args: TaskArgs,
+    /// Edges this task was wired with; they count against its ring's pool until it is reclaimed.
+    pub edges: u32,
+    unmet: AtomicU32,
+    links: Mutex<Links>,
+    completed: AtomicBool,
+    holds: AtomicU32,
+    /// Producers whose memory this task uses; let go at completion.
+    retained: Mutex<SmallVec<[Arc<Task>; 4]>>,
+    next_block: AtomicU32,
+    sub_tasks_left: AtomicU32,
+}
+
+impl Task {
+    /// A task that no scheduler can see before [`Task::publish`].
+    pub fn new(id: TaskId, work: Work, args: TaskArgs, edges: u32) -> Task {
+        let sub_tasks = match &work {
+            Work::None => 0,
+            Work::Kernels(launch) => launch.blocks * launch.member_count(),
+        };
+        Task {
+            id,
+            work,
+            args,
+            edges,
+            unmet: AtomicU32::new(1),
+            links: Mutex::new(Links { completed: false, consumers: SmallVec::new() }),
+            completed: AtomicBool::new(false),
+            holds: AtomicU32::new(2),
+            retained: Mutex::new(SmallVec::new()),
+            next_block: AtomicU32::new(0),
+            sub_tasks_left: AtomicU32::new(sub_tasks),
+        }
+    }
+
+    /// Makes this task wait for `producer`, unless that has completed already.
+    pub fn wait_for(self: &Arc<Task>, producer: &Task) {
+        let mut links = relock(producer.links.lock());
+        if !links.completed {
+            self.unmet.fetch_add(1, Ordering::Relaxed);
+            links.consumers.push(Arc::clone(self));
+        }
+    }
+
+    /// Gives up the builder's guard. True if the task is now ready; the caller must then queue it.
+    #[must_use]
+    pub fn publish(&self) -> bool {
+        self.meet_one()
+    }
+
+    /// One producer is done. True for the caller that met the last one.
+    fn meet_one(&self) -> bool {
+        // SYNC POINT: the chain of releases makes every producer's writes visible to the one that
+        // finds the task ready.
+        self.unmet.fetch_sub(1, Ordering::AcqRel) == 1
+    }
+
+    /// Marks the task complete and hands each consumer that became ready to `ready`.
+    pub fn complete(&self, mut ready: impl FnMut(Arc<Task>)) {
+        let consumers = {
+            let mut links = relock(self.links.lock());
+            links.completed = true;
+            std::mem::take(&mut links.consumers)
+        };
+        // SYNC POINT: pairs with the acquire in `is_complete`.
+        self.completed.store(true, Ordering::Release);
+        for consumer in consumers {
+            if consumer.meet_one() {
+                ready(consumer);
+            }
+        }
+    }
+
+    pub fn is_complete(&self) -> bool {
+        self.completed.load(Ordering::Acquire)
+    }
+
+    /// Keeps `producer`'s memory until this task completes. False if that memory was already given up.
+    pub fn retain(&self, producer: &Arc<Task>) -> bool {
+        let mut seen = producer.holds.load(Ordering::Acquire);
+        loop {
+            if seen == 0 {
+                return false;
+            }
+            match producer.holds.compare_exchange_weak(seen, seen + 1, Ordering::AcqRel, Ordering::Acquire) {
+                Ok(_) => break,
+                Err(now) => seen = now,
+            }
+        }
+        relock(self.retained.lock()).push(Arc::clone(producer));
+        true
+    }
+
+    /// The producers whose memory this task kept; the caller lets each go with [`Task::let_go`].
+    pub fn take_retained(&self) -> SmallVec<[Arc<Task>; 4]> {
+        std::mem::take(&mut *relock(self.retained.lock()))
+    }
+
+    /// One reason to keep the task's memory is gone. True for the caller that removed the last one.
+    #[must_use]
+    pub fn let_go(&self) -> bool {
+        // SYNC POINT: whoever reuses the memory has seen every holder's last access.
+        self.holds.fetch_sub(1, Ordering::AcqRel) == 1
+    }
+
+    /// Whether nothing needs the task's memory any more.
+    pub fn is_consumed(&self) -> bool {
+        self.holds.load(Ordering::Acquire) == 0
+    }
+
+    /// The next block to dispatch, if any is left. Only the holder of the queued task calls this.
+    pub fn claim_block(&self) -> Option<u32> {
+        let Work::Kernels(launch) = &self.work else { return None };
+        let block = self.next_block.load(Ordering::Relaxed);
+        (block < launch.blocks).then(|| {
+            self.next_block.store(block + 1, Ordering::Relaxed);
+            block
+        })
+    }
+
+    /// Blocks not yet claimed.
+    pub fn blocks_left(&self) -> u32 {
+        match &self.work {
+            Work::None => 0,
+            Work::Kernels(launch) => launch.blocks - self.next_block.load(Ordering::Relaxed),
+        }
+    }
+
+    /// One core has finished its part. True for the last one.
+    #[must_use]
+    pub fn finish_sub_task(&self) -> bool {
+        // SYNC POINT: the last finisher has acquired what all others wrote.
+        self.sub_tasks_left.fetch_sub(1, Ordering::AcqRel) == 1
+    }
+
+    /// Breaks the links of a task that will never run, so that an aborted graph does not keep itself alive.
+    pub fn unlink(&self) {
+        let consumers = std::mem::take(&mut relock(self.links.lock()).consumers);
+        let retained = self.take_retained();
+        drop((consumers, retained));
+    }
+}
