@@ -80,8 +80,7 @@ impl Device {
         let entry = Arc::new(bind(&memory, args, &program.orchestration)?);
         let stop = Arc::new(AtomicBool::new(false));
         let scheduler = Arc::new_cyclic(|this| {
-            let chip =
-                Chip::new(self.platform, clusters as usize, config.fill, Arc::clone(&memory), &stop);
+            let chip = Chip::new(self.platform, clusters as usize, config.fill, Arc::clone(&memory), &stop);
             let kernels = program.kernels.clone();
             Scheduler::new(chip, kernels, rings, lanes, Arc::clone(&stop), Crew::new(this.clone()))
         });
@@ -197,9 +196,8 @@ impl Job {
     }
 
     fn build(&self, scheduler: &Arc<Scheduler>, worker: usize) -> Result<(), RunError> {
-        let frame = || {
-            Frame::new(Arc::clone(scheduler), self.config.clone(), Arc::clone(&self.memory), worker)
-        };
+        let frame =
+            || Frame::new(Arc::clone(scheduler), self.config.clone(), Arc::clone(&self.memory), worker);
         match &self.orchestration {
             Orchestration::TensormapAndRingbuffer(entry) => {
                 let mut trb = Trb::new(frame()?);

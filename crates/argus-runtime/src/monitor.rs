@@ -48,7 +48,8 @@ pub fn watch(scheduler: &Scheduler, limit: Duration) -> Ended {
             None => *at = last_instruction(&cell.status),
         }
         if !gone {
-            *abandoned = "; it reached no tile instruction either, so its thread and this device were given up";
+            *abandoned =
+                "; it reached no tile instruction either, so its thread and this device were given up";
         }
     }
     Ended { error, abandoned: !gone }

@@ -1,1 +1,85 @@
+//! One simulated core: its memories, its tiles and its instruction set.
+//!
+//! What comes in: a kernel ([`Kernel`]) with its arguments, and the device's global memory. What goes out:
+//! the bytes the kernel stored there, an instruction log if one was asked for ([`Core::start_log`]), or a
+//! [`Fault`] that names the instruction, its place in the kernel's source and the operand to blame.
+//!
+//! # What holds
+//!
+//! - An instruction is complete when its method returns, and has read all its sources before it writes.
+//!   Flags and barriers change no value; they are counted and logged for a timing model.
+//! - Every operand is checked before it is touched: its memory, address, extent, shape and type. A fault
+//!   ends the kernel; the core is good for the next one.
+//! - What a kernel did not write carries the fill byte: [`Core::begin_kernel`] wipes what the previous one
+//!   left behind.
+//! - Values are the same bits on every machine, apart from the payload of a NaN that arithmetic made.
+//! - When its stop flag is set, a core ends its kernel at the next instruction, also while it waits for a
+//!   slot of a cross-core pipe.
+//!
+//! # What it never does
+//!
+//! Start threads, spin, print, use unsafe code, or allocate per instruction once its scratch has grown. It
+//! knows nothing of tasks, graphs and time.
+//!
+//! | module | subject |
+//! |---|---|
+//! | `core` | a core, and how it issues an instruction |
+//! | `kernel` | what runs on it |
+//! | `tile`, `layout`, `space`, `sizes` | operands on the core |
+//! | `global` | operands in global memory |
+//! | `scalar`, `number` | values, and how they are rounded |
+//! | `memory`, `store` | the bytes of a core, and the checks before they are touched |
+//! | `pack`, `lines`, `loops` | walking layouts, aliasing, and the inner loops |
+//! | `transfer` | TLOAD, TSTORE, scalar accesses |
+//! | `elementwise`, `reduce`, `broadcast`, `convert`, `gather` | the vector unit |
+//! | `matrix` | the matrix unit |
+//! | `movement` | moves on the core |
+//! | `pipe`, `exchange` | tiles between the cores of a cluster |
+//! | `sync` | flags, barriers, cache maintenance |
+//! | `opcode`, `log`, `status`, `fault` | what others learn of it |
 
+mod broadcast;
+mod convert;
+mod core;
+mod elementwise;
+mod exchange;
+mod fault;
+mod gather;
+mod global;
+mod kernel;
+mod layout;
+mod lines;
+mod log;
+mod loops;
+mod matrix;
+mod memory;
+mod movement;
+mod number;
+mod opcode;
+mod pack;
+mod pipe;
+mod reduce;
+mod scalar;
+mod sizes;
+mod space;
+mod status;
+mod store;
+mod sync;
+mod tile;
+mod transfer;
+
+pub use crate::convert::{RoundMode, Saturation};
+pub use crate::core::{Core, CoreConfig};
+pub use crate::fault::{Fault, FaultKind, Particulars};
+pub use crate::gather::MaskPattern;
+pub use crate::global::{Global, GlobalLayout, GlobalShape};
+pub use crate::kernel::{Kernel, KernelResult};
+pub use crate::layout::{BlockOrder, InnerOrder, Layout};
+pub use crate::log::{Flag, InstrLog, LogEntry, LogOperand, Place, Work};
+pub use crate::opcode::{Opcode, Pipe};
+pub use crate::pipe::{ClusterPipes, Direction, Split, TPipe};
+pub use crate::scalar::{Scalar, ScalarValue};
+pub use crate::sizes::CoreSizes;
+pub use crate::space::Space;
+pub use crate::status::CoreStatus;
+pub use crate::tile::{Pad, Tile};

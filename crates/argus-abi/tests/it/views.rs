@@ -68,7 +68,8 @@ pub fn apply(tensor: &Tensor, op: &Op) -> Option<(Tensor, Vec<u64>)> {
             let model = enumerate(&dims)
                 .iter()
                 .map(|index| {
-                    let moved: Vec<u64> = index.iter().zip(&starts).map(|(&i, &s)| i + u64::from(s)).collect();
+                    let moved: Vec<u64> =
+                        index.iter().zip(&starts).map(|(&i, &s)| i + u64::from(s)).collect();
                     pick(&moved)
                 })
                 .collect();

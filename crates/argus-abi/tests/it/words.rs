@@ -51,7 +51,9 @@ fn roles_stages_and_kinds_are_spelled_as_in_dumps() {
     assert_eq!(Stage::from_name("before_dispatch"), Some(Stage::BeforeDispatch));
     assert_eq!(Stage::from_raw(1).map(Stage::name), Some("after_completion"));
     assert_eq!((Kind::from_raw(1), Kind::from_raw(2)), (Some(Kind::Scalar), None));
-    assert!(Role::Inout.captured_at(Stage::BeforeDispatch) && Role::Inout.captured_at(Stage::AfterCompletion));
+    assert!(
+        Role::Inout.captured_at(Stage::BeforeDispatch) && Role::Inout.captured_at(Stage::AfterCompletion)
+    );
     assert!(!Role::Output.captured_at(Stage::BeforeDispatch));
     assert_eq!(ArgDirection::Scalar.role(), None);
     assert_eq!(TensorArgType::NoDep.role(), Role::Input);

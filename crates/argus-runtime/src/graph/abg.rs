@@ -75,8 +75,8 @@ impl Abg {
             return Err(self.frame.fail(Fatal::invalid(message)));
         }
         match self.frame.find(producer) {
+            // Ordering only: memory is kept by whoever uses a tensor of the producer, not by who waits.
             Lookup::Live(task) => {
-                waiting.retain(&task);
                 waiting.wait_for(&task);
                 Ok(())
             }

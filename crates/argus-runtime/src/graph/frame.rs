@@ -270,7 +270,9 @@ impl Frame {
         })?;
         place.ok_or_else(|| {
             let (code, what) = match shortage {
-                Shortage::Window => (FatalCode::FlowControlDeadlock, format!("its {capacity} task slots are")),
+                Shortage::Window => {
+                    (FatalCode::FlowControlDeadlock, format!("its {capacity} task slots are"))
+                }
                 Shortage::Heap => (FatalCode::HeapRingDeadlock, format!("its heap of {heap} bytes is")),
                 Shortage::Edges => (FatalCode::DepPoolOverflow, format!("its {pool} dependency edges are")),
             };
@@ -303,7 +305,8 @@ impl Frame {
             let done = scheduler.completed();
             let late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
             scheduler.crew.help(|| {
-                scheduler.work(self.worker, || scheduler.completed() != done || scheduler.is_quiet() || late())
+                scheduler
+                    .work(self.worker, || scheduler.completed() != done || scheduler.is_quiet() || late())
             });
         }
     }
@@ -319,12 +322,7 @@ impl Frame {
 
     /// Makes a task out of its description and puts it on the current ring, unpublished and not yet wired.
     /// `edges` are the producers it will wait for.
-    pub fn add_task(
-        &mut self,
-        work: Work,
-        arg: &Arg,
-        edges: u32,
-    ) -> Result<(Arc<Task>, TaskOutputs), Fatal> {
+    pub fn add_task(&mut self, work: Work, arg: &Arg, edges: u32) -> Result<(Arc<Task>, TaskOutputs), Fatal> {
         if let Some(error) = &arg.error {
             let message = error.clone();
             return Err(self.fail(Fatal::invalid(message)));

@@ -125,7 +125,7 @@ impl Trb {
         self.make_room_in_map(arg.tensors.len())?;
         let mut producers = Producers::new();
         let mut creators: SmallVec<[Arc<Task>; 8]> = SmallVec::new();
-        self.explicit_producers(&arg.dependencies, &mut producers, &mut creators)?;
+        self.explicit_producers(&arg.dependencies, &mut producers)?;
         let existing = arg.tensors.iter().filter_map(|tensor| match tensor {
             TensorArg::Existing(tensor, arg_type) => Some((tensor, *arg_type)),
             TensorArg::Create(_) => None,
@@ -162,18 +162,10 @@ impl Trb {
     }
 
     /// Producers that the orchestration named. One that was reclaimed has long completed.
-    fn explicit_producers(
-        &mut self,
-        ids: &[TaskId],
-        producers: &mut Producers,
-        creators: &mut SmallVec<[Arc<Task>; 8]>,
-    ) -> Result<(), Fatal> {
+    fn explicit_producers(&mut self, ids: &[TaskId], producers: &mut Producers) -> Result<(), Fatal> {
         for &id in ids {
             match self.frame.find(id) {
-                Lookup::Live(task) => {
-                    add(producers, &task, Reason::Explicit);
-                    creators.push(task);
-                }
+                Lookup::Live(task) => add(producers, &task, Reason::Explicit),
                 Lookup::Reclaimed => {}
                 Lookup::Never => {
                     let message = format!("a task names {id} as a dependency, which was never submitted");
@@ -237,8 +229,7 @@ impl Trb {
             return Ok(());
         }
         let mut map = std::mem::take(&mut self.map);
-        let waited =
-            self.frame.wait_until(None, |_| map.live_entries(limit - more + 1) + more <= limit);
+        let waited = self.frame.wait_until(None, |_| map.live_entries(limit - more + 1) + more <= limit);
         self.map = map;
         if waited? { Ok(()) } else { Err(self.map_overflow(limit)) }
     }
@@ -278,15 +269,12 @@ impl Trb {
     }
 
     /// The view of one element, and the tasks that write it.
-    fn element<T: Pod>(
-        &mut self,
-        tensor: &Tensor,
-        index: &[u32],
-    ) -> Result<(Tensor, Vec<Arc<Task>>), Fatal> {
+    fn element<T: Pod>(&mut self, tensor: &Tensor, index: &[u32]) -> Result<(Tensor, Vec<Arc<Task>>), Fatal> {
         self.frame.check()?;
         let width = tensor.dtype().map_or(0, |dtype| dtype.size());
         if width != size_of::<T>() {
-            let message = format!("an element of {width} bytes cannot be accessed as {} bytes", size_of::<T>());
+            let message =
+                format!("an element of {width} bytes cannot be accessed as {} bytes", size_of::<T>());
             return Err(self.frame.fail(Fatal::invalid(message)));
         }
         let ones = [1u32; argus_abi::MAX_DIMS];

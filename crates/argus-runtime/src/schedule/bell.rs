@@ -65,12 +65,8 @@ impl Bell {
         let mut seen = self.state.fetch_add(EPOCH, Ordering::AcqRel) + EPOCH;
         loop {
             let sleepers = seen & SLEEPERS;
-            match self.state.compare_exchange_weak(
-                seen,
-                seen - sleepers,
-                Ordering::AcqRel,
-                Ordering::Acquire,
-            ) {
+            match self.state.compare_exchange_weak(seen, seen - sleepers, Ordering::AcqRel, Ordering::Acquire)
+            {
                 Ok(_) => {
                     *relock(self.granted.lock()) += sleepers as usize;
                     self.wake.notify_all();

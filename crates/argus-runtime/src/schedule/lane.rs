@@ -171,10 +171,12 @@ impl Lane {
         while current.is_some() || !queue.is_empty() {
             let idle = self.pick(members, &self.idle);
             let behind = || {
-                let elsewhere = scheduler.signals.iter().enumerate().any(|(lane, signals)| {
-                    lane != self.index && signals.idle_cores(core_type) > 0
-                });
-                (!elsewhere).then(|| self.pick(members, &self.open))?
+                let elsewhere = scheduler
+                    .signals
+                    .iter()
+                    .enumerate()
+                    .any(|(lane, signals)| lane != self.index && signals.idle_cores(core_type) > 0);
+                (!elsewhere).then(|| self.pick(members, &self.acknowledged(scheduler, members)))?
             };
             let Some((cluster, member)) = idle.or_else(behind) else { break };
             let Some(task) = current.take().or_else(|| queue.pop()) else { break };
@@ -199,6 +201,25 @@ impl Lane {
             .map(|&member| ((usable[member as usize] & !self.reserved).trailing_zeros() as usize, member))
             .filter(|(cluster, _)| *cluster < self.slots.len())
             .min_by_key(|(cluster, _)| *cluster)
+    }
+
+    /// The open cores that have acknowledged what they run. Only these may be given another token: the
+    /// dispatch register holds one, and a token that nobody has taken yet must not be overwritten.
+    fn acknowledged(&self, scheduler: &Scheduler, members: &[Member]) -> [u64; 3] {
+        let mut acknowledged = [0; 3];
+        for &member in members {
+            let mut open = self.open[member as usize];
+            while open != 0 {
+                let cluster = open.trailing_zeros() as usize;
+                open &= open - 1;
+                let Slot { core, running, .. } = &self.slots[cluster][member as usize];
+                let token = running.as_ref().map(|flight| Condition::Running(flight.token));
+                if token == Some(scheduler.chip.cell(*core).mailbox.condition()) {
+                    acknowledged[member as usize] |= 1 << cluster;
+                }
+            }
+        }
+        acknowledged
     }
 
     /// A cluster in which every core that `launch` needs is idle.
@@ -254,14 +275,7 @@ impl Lane {
     }
 
     /// Posts one block of a task to a core, to run now or behind what runs there.
-    fn start(
-        &mut self,
-        scheduler: &Scheduler,
-        cluster: usize,
-        member: Member,
-        task: &Arc<Task>,
-        block: u32,
-    ) {
+    fn start(&mut self, scheduler: &Scheduler, cluster: usize, member: Member, task: &Arc<Task>, block: u32) {
         let slot = &mut self.slots[cluster][member as usize];
         let token = slot.next;
         slot.next = token.next();

@@ -25,7 +25,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use argus_abi::args::{GLOBAL_CONTEXT_SLOT, LOCAL_CONTEXT_SLOT};
-use argus_abi::{GlobalContext, KernelArgs, LocalContext, Member};
+use argus_abi::{FuncId, GlobalContext, KernelArgs, LocalContext, Member};
 use argus_tile::FaultKind;
 
 use crate::error::{KernelSite, RunError};
@@ -248,9 +248,9 @@ impl Scheduler {
     /// Writes a task's payload and token to a core.
     fn post(&self, core: usize, member: Member, token: Token, task: &Arc<Task>, block: u32) {
         let Work::Kernels(launch) = &task.work else { return };
-        let func = launch.kernels[member as usize];
+        let Some(func) = launch.kernel_at(member) else { return };
         self.chip.cell(core).mailbox.post(token, |Dispatch { payload, task: slot }| {
-            payload.function = func.map_or(0, |func| u64::from(func.0));
+            payload.function = u64::from(func.0);
             for (arg, tensor) in payload.args.iter_mut().zip(&task.args.tensors) {
                 *arg = std::ptr::from_ref(tensor) as u64;
             }
@@ -316,8 +316,8 @@ impl Scheduler {
     fn run_kernel(&self, core: usize, engine: &mut chip::Engine, dispatch: &Dispatch, task: &Task) -> bool {
         let cell = self.chip.cell(core);
         let Work::Kernels(launch) = &task.work else { return true };
-        let Some(func) = launch.kernels[cell.member as usize] else { return true };
-        let Some(entry) = self.kernels.get(func) else { return true };
+        let func = FuncId(dispatch.payload.function as u32);
+        let entry = self.kernels.get(func).expect("the builder accepts registered kernels only");
         let block = dispatch.payload.local.block_idx as u32;
         cell.activity.begin(task.id, func, block);
         let _partner = launch.waits_for_partners().then(|| self.crew.enter_waiting_kernel());

@@ -27,12 +27,7 @@ pub struct Outcome {
 
 impl Outcome {
     pub fn new(stop: Arc<AtomicBool>) -> Outcome {
-        Outcome {
-            ended: AtomicBool::new(false),
-            decision: Mutex::default(),
-            changed: Condvar::new(),
-            stop,
-        }
+        Outcome { ended: AtomicBool::new(false), decision: Mutex::default(), changed: Condvar::new(), stop }
     }
 
     pub fn has_ended(&self) -> bool {

@@ -60,6 +60,14 @@ impl Launch {
         Member::ALL.into_iter().filter_map(|member| Some((member, self.kernels[member as usize]?)))
     }
 
+    /// The kernel that runs on a core at this place. A task of one kernel runs it on either vector core.
+    pub fn kernel_at(&self, member: Member) -> Option<FuncId> {
+        match self.shape() {
+            Shape::Mix => self.kernels[member as usize],
+            Shape::Aic | Shape::Aiv => self.kernels.iter().flatten().next().copied(),
+        }
+    }
+
     pub fn member_count(&self) -> u32 {
         self.kernels.iter().flatten().count() as u32
     }

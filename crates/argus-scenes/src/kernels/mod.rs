@@ -1,0 +1,81 @@
+//! The kernels of the scenes, one file per family. Each file's text is part of the registry, so that views
+//! can show the lines a kernel was compiled from.
+
+pub mod attention_tiles;
+pub mod batch_paged_attention;
+pub mod double_buffered;
+pub mod elementwise;
+pub mod gemm;
+pub mod paged_attention;
+pub mod pipe_mix;
+pub mod spmd;
+pub mod vector;
+
+use argus_abi::DType;
+use argus_abi::KernelArgs;
+use argus_tile::{Core, Fault, Global, GlobalShape, KernelResult, Pipe};
+
+/// How a kernel finds its operands: a tensor descriptor per slot, or a raw device address.
+///
+/// The two argument conventions differ in this and in nothing else, so a kernel body is written once.
+pub type Operand = fn(&mut Core, &KernelArgs<'_>, usize, DType, GlobalShape) -> Result<Global, Fault>;
+
+/// The operand behind a tensor descriptor.
+pub fn tensor(
+    core: &mut Core,
+    args: &KernelArgs<'_>,
+    slot: usize,
+    dtype: DType,
+    shape: GlobalShape,
+) -> Result<Global, Fault> {
+    tensor_at(core, args, slot, dtype, 0, shape)
+}
+
+/// The operand behind a tensor descriptor, from another element than the first.
+pub fn tensor_at(
+    core: &mut Core,
+    args: &KernelArgs<'_>,
+    slot: usize,
+    dtype: DType,
+    offset: u64,
+    shape: GlobalShape,
+) -> Result<Global, Fault> {
+    let tensor = args.tensor(slot)?;
+    if tensor.dtype() != Some(dtype) {
+        return Err(Fault::kernel(format!("argument {slot} is not {dtype}")));
+    }
+    core.global_at(tensor, offset, shape)
+}
+
+/// The operand at a raw address.
+pub fn raw(
+    core: &mut Core,
+    args: &KernelArgs<'_>,
+    slot: usize,
+    dtype: DType,
+    shape: GlobalShape,
+) -> Result<Global, Fault> {
+    raw_at(core, args, slot, dtype, 0, shape)
+}
+
+/// [`Operand`] from another element than the first.
+pub type OperandAt = fn(&mut Core, &KernelArgs<'_>, usize, DType, u64, GlobalShape) -> Result<Global, Fault>;
+
+/// The operand `offset` elements after a raw address.
+pub fn raw_at(
+    core: &mut Core,
+    args: &KernelArgs<'_>,
+    slot: usize,
+    dtype: DType,
+    offset: u64,
+    shape: GlobalShape,
+) -> Result<Global, Fault> {
+    core.global_raw(args.scalar(slot)? + offset * dtype.size() as u64, dtype, shape)
+}
+
+/// Pipe `dst` goes on when pipe `src` has done all it was given so far.
+#[track_caller]
+pub fn hand_over(core: &mut Core, src: Pipe, dst: Pipe, id: u8) -> KernelResult {
+    core.set_flag(src, dst, id)?;
+    core.wait_flag(src, dst, id)
+}

@@ -1,0 +1,85 @@
+//! f = exp(b W1 + b W2) with b = sqrt(ln a): vector, matrix and vector cores one after the other, in f16 up
+//! to the products.
+
+use argus_abi::{ArgDirection, CoreType, DType, FuncId};
+use argus_runtime::{EntryArgs, Fatal, Hbg, HostArgs, KernelTable, Orchestration, Program};
+use std::sync::Arc;
+
+use crate::compare::Tolerance;
+use crate::kernels::elementwise;
+use crate::kernels::gemm::{self, Tiles};
+use crate::reference::matmul as reference;
+use crate::registry::{Case, Expected, Prepared, RuntimeKind, Scene, elements, tensor};
+
+const LOG_SQRT: FuncId = FuncId(0);
+const MATMUL: FuncId = FuncId(1);
+const ADD_EXP: FuncId = FuncId(2);
+
+const EDGE: u32 = reference::EDGE as u32;
+
+pub const SCENE: Scene = Scene {
+    name: "matmul",
+    about: "exp(b W1 + b W2) with b = sqrt(ln a), 128 x 128 f16",
+    cases: &[Case {
+        name: "default",
+        aliases: &[],
+        runtimes: &[RuntimeKind::Hbg],
+        block_dim: Some(3),
+        control_threads: Some(3),
+        prepare,
+    }],
+};
+
+fn prepare(_runtime: RuntimeKind) -> Prepared {
+    let kernels = [
+        elementwise::log_sqrt_raw(LOG_SQRT.0, EDGE),
+        gemm::matmul_raw(MATMUL.0, "matmul", Tiles { dtype: DType::F16, ..Tiles::one(EDGE) }),
+        elementwise::add_exp_raw(ADD_EXP.0, EDGE),
+    ];
+    Prepared {
+        program: Program {
+            orchestration: Orchestration::HostBuildGraph(Arc::new(build)),
+            kernels: KernelTable::new(kernels).expect("three different func_ids"),
+        },
+        args: inputs(),
+        tolerance: Tolerance::new(1e-2, 1e-2).expect("a fixed tolerance"),
+        golden: Box::new(|args| {
+            let [a, w1, w2] = ["a", "w1", "w2"].map(|name| elements(args, name));
+            vec![Expected { name: "f", values: reference::golden(&a, &w1, &w2) }]
+        }),
+        configure: |_| (),
+    }
+}
+
+fn inputs() -> HostArgs {
+    let (shape, count) = ([EDGE, EDGE], (EDGE * EDGE) as usize);
+    let half = |name, value: half::f16| {
+        tensor(name, ArgDirection::In, DType::F16, &shape, &vec![value.to_bits(); count])
+    };
+    HostArgs {
+        tensors: vec![
+            half("a", reference::input_a()),
+            half("w1", reference::input_w()),
+            half("w2", reference::input_w()),
+            tensor("f", ArgDirection::Out, DType::F32, &shape, &vec![0f32; count]),
+        ],
+        scalars: Vec::new(),
+    }
+}
+
+fn build(hbg: &mut Hbg, _args: &EntryArgs) -> Result<(), Fatal> {
+    let count = u64::from(EDGE * EDGE);
+    let (a, w1, w2) = (hbg.upload(0)?, hbg.upload(1)?, hbg.upload(2)?);
+    let b = hbg.device_malloc(count * 2)?;
+    let (m1, m2) = (hbg.device_malloc(count * 4)?, hbg.device_malloc(count * 4)?);
+    let f = hbg.device_malloc(count * 4)?;
+    hbg.record_tensor_pair(3, f)?;
+    let root = hbg.add_task(&[a, b], LOG_SQRT, CoreType::Aiv)?;
+    let first = hbg.add_task(&[b, w1, m1], MATMUL, CoreType::Aic)?;
+    let second = hbg.add_task(&[b, w2, m2], MATMUL, CoreType::Aic)?;
+    let last = hbg.add_task(&[m1, m2, f], ADD_EXP, CoreType::Aiv)?;
+    for (from, to) in [(root, first), (root, second), (first, last), (second, last)] {
+        hbg.add_successor(from, to)?;
+    }
+    Ok(())
+}

@@ -1,0 +1,92 @@
+//! Paged attention in manual scopes: the same tasks, but the orchestration names every dependency.
+
+use argus_runtime::{EntryArgs, Fatal, Orchestration, ScopeMode, TaskOutputs, Trb};
+use std::sync::Arc;
+
+use super::paged_attention::case;
+use super::paged_attention::plan::{HeadTile, Plan, index};
+use crate::kernels::paged_attention::{self as kernels, PV, QK, SF, UP};
+use crate::params::PagedAttention;
+use crate::registry::{Case, Prepared, RuntimeKind, Scene};
+
+const NAME: &str = "paged_attention_manual_scope";
+const RUNTIMES: &[RuntimeKind] = &[RuntimeKind::Trb];
+
+pub const SCENE: Scene = Scene {
+    name: NAME,
+    about: "paged attention with declared dependencies on the ring-buffer runtime",
+    cases: &[
+        Case {
+            name: "CaseSmall1",
+            aliases: &["SmallCase1"],
+            runtimes: RUNTIMES,
+            block_dim: Some(9),
+            control_threads: Some(4),
+            prepare: |_| prepare("CaseSmall1", PagedAttention::case_small1()),
+        },
+        Case {
+            name: "CaseSmall2",
+            aliases: &["SmallCase2"],
+            runtimes: RUNTIMES,
+            block_dim: Some(24),
+            control_threads: Some(4),
+            prepare: |_| prepare("CaseSmall2", PagedAttention::case_small2()),
+        },
+        Case {
+            name: "CaseVarSeq2",
+            aliases: &["SmallCaseVarSeq2"],
+            runtimes: RUNTIMES,
+            block_dim: Some(24),
+            control_threads: Some(4),
+            prepare: |_| prepare("CaseVarSeq2", PagedAttention::case_var_seq2()),
+        },
+        Case {
+            name: "CaseVarSeq4",
+            aliases: &["SmallCaseVarSeq4"],
+            runtimes: RUNTIMES,
+            block_dim: Some(24),
+            control_threads: Some(4),
+            prepare: |_| prepare("CaseVarSeq4", PagedAttention::case_var_seq4()),
+        },
+        Case {
+            name: "large",
+            aliases: &[],
+            runtimes: RUNTIMES,
+            block_dim: Some(24),
+            control_threads: Some(4),
+            prepare: |_| prepare("large", PagedAttention::large()),
+        },
+    ],
+};
+
+fn prepare(case: &str, params: PagedAttention) -> Prepared {
+    let args = case::arguments(NAME, case, &params);
+    let orchestration = Orchestration::TensormapAndRingbuffer(Arc::new(orchestrate));
+    case::prepare(params, args, orchestration, kernels::on_tensors())
+}
+
+fn orchestrate(trb: &mut Trb, args: &EntryArgs) -> Result<(), Fatal> {
+    let plan = Plan::new(args)?;
+    for tile in plan.head_tiles() {
+        trb.scope(ScopeMode::Manual, |trb| request(trb, &plan, tile))?;
+    }
+    Ok(())
+}
+
+fn request(trb: &mut Trb, plan: &Plan, tile: HeadTile) -> Result<(), Fatal> {
+    let context = index(trb.get_tensor_data(&plan.context_lens, &[tile.request])?)?;
+    let state = trb.alloc_tensors(&plan.state())?;
+    let mut merged: Option<TaskOutputs> = None;
+    for position in 0..plan.blocks(context) {
+        let cached = index(trb.get_tensor_data(&plan.block_table, &[tile.request, position])?)?;
+        let block = plan.block(tile, context, position, cached)?;
+        let qk = trb.submit_aic(QK, block.qk())?;
+        let sf = trb.submit_aiv(SF, block.sf(&qk)?.after(&[qk.task_id()]))?;
+        let pv = trb.submit_aic(PV, block.pv(&sf)?.after(&[sf.task_id()]))?;
+        // The state changes hands from block to block; the first has it from the allocation.
+        let before = merged.as_ref().unwrap_or(&state).task_id();
+        let after = [sf.task_id(), pv.task_id(), before];
+        merged = Some(trb.submit_aiv(UP, block.up(&sf, &pv, &state)?.after(&after))?);
+    }
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! f = (a + b + 1)(a + b + 2), and on the ring-buffer runtime + (a + b): the smallest graph with a diamond.
+
+use argus_abi::{ArgDirection, CoreType, DType, FuncId};
+use argus_runtime::{
+    Arg, EntryArgs, Fatal, Hbg, HostArgs, KernelTable, Orchestration, Program, ScopeMode, TensorCreateInfo,
+    Trb,
+};
+use std::sync::Arc;
+
+use crate::compare::Tolerance;
+use crate::kernels::vector::{self, SIZE};
+use crate::reference::vector as reference;
+use crate::registry::{Case, Expected, Prepared, RuntimeKind, Scene, elements, tensor};
+
+const ADD: FuncId = FuncId(0);
+const ADD_SCALAR: FuncId = FuncId(1);
+const MUL: FuncId = FuncId(2);
+
+pub const SCENE: Scene = Scene {
+    name: "vector_example",
+    about: "a diamond of elementwise kernels on 16384 f32",
+    cases: &[Case {
+        name: "default",
+        aliases: &[],
+        runtimes: &[RuntimeKind::Trb, RuntimeKind::Hbg],
+        block_dim: Some(3),
+        control_threads: Some(4),
+        prepare,
+    }],
+};
+
+fn prepare(runtime: RuntimeKind) -> Prepared {
+    let hbg = runtime == RuntimeKind::Hbg;
+    let kernels = if hbg {
+        [vector::add_raw(ADD.0), vector::add_scalar_raw(ADD_SCALAR.0), vector::mul_raw(MUL.0)]
+    } else {
+        [vector::add(ADD.0), vector::add_scalar_tensor(ADD_SCALAR.0), vector::mul(MUL.0)]
+    };
+    let orchestration = if hbg {
+        Orchestration::HostBuildGraph(Arc::new(build))
+    } else {
+        Orchestration::TensormapAndRingbuffer(Arc::new(orchestrate))
+    };
+    Prepared {
+        program: Program {
+            orchestration,
+            kernels: KernelTable::new(kernels).expect("three different func_ids"),
+        },
+        args: inputs(),
+        tolerance: Tolerance::new(1e-5, 1e-5).expect("a fixed tolerance"),
+        golden: Box::new(move |args| {
+            let (a, b) = (elements(args, "a"), elements(args, "b"));
+            let golden = if hbg { reference::hbg_golden } else { reference::trb_golden };
+            vec![Expected { name: "f", values: golden(&a, &b) }]
+        }),
+        configure: |_| (),
+    }
+}
+
+fn inputs() -> HostArgs {
+    let full = |name, direction, value: f32| {
+        tensor(name, direction, DType::F32, &[SIZE], &vec![value; SIZE as usize])
+    };
+    HostArgs {
+        tensors: vec![
+            full("a", ArgDirection::In, 2.0),
+            full("b", ArgDirection::In, 3.0),
+            full("f", ArgDirection::Out, 0.0),
+        ],
+        scalars: Vec::new(),
+    }
+}
+
+fn orchestrate(trb: &mut Trb, args: &EntryArgs) -> Result<(), Fatal> {
+    let (a, b, f) = (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?);
+    let like = TensorCreateInfo::new(&[SIZE], DType::F32)?;
+    let sum = trb.submit_aiv(ADD, Arg::new().input(a).input(b).create(&like))?;
+    let c = *sum.tensor(0)?;
+    trb.scope(ScopeMode::Auto, |trb| {
+        let plus = |scalar| Arg::new().input(&c).create(&like).scalar_f32(scalar).scalar(3);
+        let d = trb.submit_aiv(ADD_SCALAR, plus(1.0))?;
+        let e = trb.submit_aiv(ADD_SCALAR, plus(2.0))?;
+        let product = Arg::new().input(d.tensor(0)?).input(e.tensor(0)?).create(&like);
+        let g = trb.submit_aiv(MUL, product.scalar(3))?;
+        trb.submit_aiv(ADD, Arg::new().input(g.tensor(0)?).input(&c).output(f))?;
+        Ok(())
+    })
+}
+
+fn build(hbg: &mut Hbg, _args: &EntryArgs) -> Result<(), Fatal> {
+    let bytes = u64::from(SIZE) * 4;
+    let (a, b) = (hbg.upload(0)?, hbg.upload(1)?);
+    let [c, d, e, f] = [(); 4].map(|()| hbg.device_malloc(bytes));
+    let (c, d, e, f) = (c?, d?, e?, f?);
+    hbg.record_tensor_pair(2, f)?;
+    let (count, scalar) = (u64::from(SIZE), |value: f32| u64::from(value.to_bits()));
+    let sum = hbg.add_task(&[a, b, c, count], ADD, CoreType::Aiv)?;
+    let plus_one = hbg.add_task(&[c, scalar(1.0), d, count], ADD_SCALAR, CoreType::Aiv)?;
+    let plus_two = hbg.add_task(&[c, scalar(2.0), e, count], ADD_SCALAR, CoreType::Aiv)?;
+    let product = hbg.add_task(&[d, e, f, count], MUL, CoreType::Aiv)?;
+    for (from, to) in [(sum, plus_one), (sum, plus_two), (plus_one, product), (plus_two, product)] {
+        hbg.add_successor(from, to)?;
+    }
+    Ok(())
+}

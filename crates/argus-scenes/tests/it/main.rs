@@ -1,0 +1,4 @@
+//! Every scene, on every platform and runtime it is written for.
+
+mod kernels;
+mod scenes;

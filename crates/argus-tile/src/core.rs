@@ -1,0 +1,151 @@
+//! One core: its memories, its counters, and how an instruction is issued.
+
+use core::ops::Range;
+use core::panic::Location;
+use std::sync::Arc;
+
+use argus_abi::{CoreType, Member};
+use argus_gm::{Fill, GlobalMemory};
+
+use crate::fault::Fault;
+use crate::kernel::KernelResult;
+use crate::log::{InstrLog, LogEntry};
+use crate::memory::Memory;
+use crate::opcode::Opcode;
+use crate::pipe::ClusterPipes;
+use crate::sizes::CoreSizes;
+use crate::space::Space;
+use crate::status::CoreStatus;
+use crate::sync::Flags;
+
+/// Where an instruction was issued.
+pub(crate) type Caller = &'static Location<'static>;
+
+/// What kind of core to make.
+#[derive(Clone, Copy, Debug)]
+pub struct CoreConfig {
+    pub sizes: CoreSizes,
+    pub core_type: CoreType,
+    /// What memory holds before a kernel writes it.
+    pub fill: Fill,
+}
+
+/// A simulated core. Instructions are its methods; each one is complete when its method returns.
+#[derive(Debug)]
+pub struct Core {
+    pub(crate) memory: Memory,
+    pub(crate) global: Arc<GlobalMemory>,
+    pub(crate) pipes: Arc<ClusterPipes>,
+    pub(crate) status: Arc<CoreStatus>,
+    pub(crate) member: Member,
+    pub(crate) flags: Flags,
+    log: Option<InstrLog>,
+}
+
+impl Core {
+    /// A core of a cluster whose members share `pipes`. It counts as the cluster's first of its type until
+    /// [`Core::begin_kernel`] says otherwise.
+    pub fn new(
+        config: CoreConfig,
+        memory: Arc<GlobalMemory>,
+        pipes: Arc<ClusterPipes>,
+        status: Arc<CoreStatus>,
+    ) -> Core {
+        Core {
+            memory: Memory::new(config.sizes, config.core_type, config.fill),
+            global: memory,
+            pipes,
+            status,
+            member: match config.core_type {
+                CoreType::Aic => Member::Aic,
+                CoreType::Aiv => Member::Aiv0,
+            },
+            flags: Flags::default(),
+            log: None,
+        }
+    }
+
+    /// Start of a kernel as this member of the cluster: what the previous kernel wrote carries the fill
+    /// byte again, flags and counters start anew.
+    pub fn begin_kernel(&mut self, member: Member) {
+        debug_assert_eq!(member.core_type(), self.core_type(), "a core cannot change its type");
+        self.member = member;
+        self.memory.reset();
+        self.flags = Flags::default();
+        self.status.begin_kernel();
+    }
+
+    pub fn core_type(&self) -> CoreType {
+        self.memory.core_type()
+    }
+
+    pub fn member(&self) -> Member {
+        self.member
+    }
+
+    /// 1 on the second vector core of a cluster, else 0.
+    pub fn sub_block_id(&self) -> i32 {
+        self.member.sub_block_id()
+    }
+
+    pub fn status(&self) -> &CoreStatus {
+        &self.status
+    }
+
+    /// Bytes of a memory, for tools that look at a core from outside. `None` beyond the memory's end.
+    pub fn peek(&mut self, space: Space, range: Range<usize>) -> Option<&[u8]> {
+        let inside = range.start <= range.end && range.end <= self.memory.size(space);
+        inside.then(|| self.memory.peek(space, range))
+    }
+
+    /// Overwrites bytes of a memory from outside. `None` beyond the memory's end.
+    pub fn poke(&mut self, space: Space, addr: usize, bytes: &[u8]) -> Option<()> {
+        let inside = addr.checked_add(bytes.len())? <= self.memory.size(space);
+        inside.then(|| self.memory.poke(space, addr, bytes))
+    }
+
+    /// From now on every instruction is written down.
+    pub fn start_log(&mut self) {
+        self.log = Some(InstrLog::default());
+    }
+
+    /// The log so far; none if it was not started. Logging ends.
+    pub fn take_log(&mut self) -> Option<InstrLog> {
+        self.log.take()
+    }
+
+    /// Issues one instruction: counts it, runs it and, if anybody listens, writes it down.
+    #[inline]
+    pub(crate) fn issue(
+        &mut self,
+        opcode: Opcode,
+        caller: Caller,
+        run: impl FnOnce(&mut Core) -> KernelResult,
+        entry: impl FnOnce(&Core) -> LogEntry,
+    ) -> KernelResult {
+        self.issue_value(opcode, caller, run, |core, ()| entry(core))
+    }
+
+    /// [`Core::issue`] for an instruction that gives a value.
+    #[inline]
+    pub(crate) fn issue_value<R: Copy>(
+        &mut self,
+        opcode: Opcode,
+        caller: Caller,
+        run: impl FnOnce(&mut Core) -> Result<R, Fault>,
+        entry: impl FnOnce(&Core, R) -> LogEntry,
+    ) -> Result<R, Fault> {
+        let index = self.status.begin_instruction(opcode);
+        if self.status.is_stopped() {
+            return Err(Fault::stopped().issued(opcode, index, caller));
+        }
+        let value = run(self).map_err(|fault| fault.issued(opcode, index, caller))?;
+        if self.log.is_some() {
+            let entry = entry(self, value);
+            if let Some(log) = &mut self.log {
+                log.entries.push(entry);
+            }
+        }
+        Ok(value)
+    }
+}
