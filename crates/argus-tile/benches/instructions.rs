@@ -1,5 +1,8 @@
 //! Instructions against plain loops over contiguous slices, compiled for the same targets.
 
+// A benchmark that cannot run has nothing better to do than to panic.
+#![allow(clippy::unwrap_used)]
+
 use std::hint::black_box;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;

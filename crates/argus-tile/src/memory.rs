@@ -116,7 +116,7 @@ impl Memory {
     fn find_flaw(&self, tile: &Tile, spaces: &[Space]) -> Result<(), Fault> {
         self.check_space(tile.space)?;
         if !spaces.contains(&tile.space) {
-            let text = format!("a {} tile is not possible here", tile.space);
+            let text = format!("the instruction takes no tile in {} here", tile.space.memory());
             return Err(Fault::new(FaultKind::WrongSpace, text));
         }
         if tile.dtype == DType::Fp4E2M1 {

@@ -6,6 +6,8 @@
 use argus_abi::DType;
 use argus_tile::{Core, Fault, Global, KernelResult, Pad, Pipe, RoundMode, Saturation, Tile};
 
+use super::hand_over;
+
 /// This file's text, for views that show the lines an instruction was issued from.
 pub const SOURCE: &str = include_str!("attention_tiles.rs");
 
@@ -77,13 +79,6 @@ impl Room {
     }
 }
 
-/// Pipe `to` goes on when pipe `from` has done what it was given so far.
-#[track_caller]
-fn hand_over(core: &mut Core, from: Pipe, to: Pipe) -> KernelResult {
-    core.set_flag(from, to, 0)?;
-    core.wait_flag(from, to, 0)
-}
-
 /// The same bytes as one row: vectors are columns for the instructions that work on rows of a matrix, and
 /// rows for the elementwise ones.
 #[track_caller]
@@ -129,12 +124,12 @@ fn product(
     let acc = Tile::acc(DType::F32, size.m, size.n).at(0);
     core.tload(left_l1, left)?;
     core.tload(right_l1, right)?;
-    hand_over(core, Pipe::Mte2, Pipe::Mte1)?;
+    hand_over(core, Pipe::Mte2, Pipe::Mte1, 0)?;
     core.tmov(&left_l0, left_l1)?;
     core.tmov(&right_l0, right_l1)?;
-    hand_over(core, Pipe::Mte1, Pipe::M)?;
+    hand_over(core, Pipe::Mte1, Pipe::M, 0)?;
     core.tmatmul(&acc, &left_l0, &right_l0)?;
-    hand_over(core, Pipe::M, Pipe::Fix)?;
+    hand_over(core, Pipe::M, Pipe::Fix, 0)?;
     core.tstore(result, &acc)?;
     core.pipe_sync()
 }
@@ -151,7 +146,7 @@ pub fn softmax(core: &mut Core, io: &Softmax, block: Scores) -> KernelResult {
     let sum = ub.place(Tile::vec(DType::F32, rows, 1).dn());
 
     core.tload(&s, &io.s)?;
-    hand_over(core, Pipe::Mte2, Pipe::V)?;
+    hand_over(core, Pipe::Mte2, Pipe::V, 0)?;
     core.tfillpad_inplace(&s.pad(Pad::Min), &s.valid(rows, valid_cols))?;
     core.pipe_barrier(Pipe::V)?;
     core.tmuls(&s, &s, scale)?;
@@ -171,7 +166,7 @@ pub fn softmax(core: &mut Core, io: &Softmax, block: Scores) -> KernelResult {
     core.tcvt(&s, &p, RoundMode::Round, Saturation::Off)?;
     core.pipe_barrier(Pipe::V)?;
     core.trowsum(&sum, &s, &tmp)?;
-    hand_over(core, Pipe::V, Pipe::Mte3)?;
+    hand_over(core, Pipe::V, Pipe::Mte3, 0)?;
     core.tstore(&io.m, &max)?;
     core.tstore(&io.l, &sum)?;
     core.tstore(&io.p, &p)?;
@@ -192,15 +187,15 @@ pub fn update(core: &mut Core, block: &Partial, state: &Partial, out: &Global, s
     core.tload(&l_new, &block.l)?;
     core.tload(&o_new, &block.o)?;
     let (m_done, l_done, o_done) = if is_first {
-        hand_over(core, Pipe::Mte2, Pipe::Mte3)?;
+        hand_over(core, Pipe::Mte2, Pipe::Mte3, 0)?;
         (m_new, l_new, o_new)
     } else {
         core.tload(&m, &state.m)?;
         core.tload(&l, &state.l)?;
         core.tload(&o, &state.o)?;
-        hand_over(core, Pipe::Mte2, Pipe::V)?;
+        hand_over(core, Pipe::Mte2, Pipe::V, 0)?;
         merge(core, [&m_new, &l_new, &o_new], [&m, &l, &o], &m_max)?;
-        hand_over(core, Pipe::V, Pipe::Mte3)?;
+        hand_over(core, Pipe::V, Pipe::Mte3, 0)?;
         (m_max, l, o)
     };
     core.tstore(&state.m, &m_done)?;
@@ -208,14 +203,14 @@ pub fn update(core: &mut Core, block: &Partial, state: &Partial, out: &Global, s
     core.tstore(&state.o, &o_done)?;
     if is_last {
         if is_first {
-            hand_over(core, Pipe::Mte2, Pipe::V)?;
+            hand_over(core, Pipe::Mte2, Pipe::V, 0)?;
         } else {
             core.pipe_barrier(Pipe::V)?;
         }
         // Not in place: the store of the state may still be reading.
         let quotient = if is_first { o } else { o_new };
         core.trowexpanddiv(&quotient, &o_done, &l_done)?;
-        hand_over(core, Pipe::V, Pipe::Mte3)?;
+        hand_over(core, Pipe::V, Pipe::Mte3, 0)?;
         core.tstore(out, &quotient)?;
     }
     core.pipe_sync()

@@ -5,6 +5,7 @@ pub mod attention_tiles;
 pub mod batch_paged_attention;
 pub mod double_buffered;
 pub mod elementwise;
+pub mod failures;
 pub mod gemm;
 pub mod paged_attention;
 pub mod pipe_mix;

@@ -4,6 +4,7 @@ mod batch_paged_attention;
 mod benchmark_bgemm;
 mod bgemm;
 mod dump_tensor_example;
+pub mod failures;
 mod matmul;
 mod matmul_double_buffered;
 mod mixed_example;
@@ -33,4 +34,5 @@ pub const ALL: &[&Scene] = &[
     &spmd::MULTIBLOCK_AIV_SCENE,
     &spmd::MULTIBLOCK_MIX_SCENE,
     &spmd::SYNC_START_SCENE,
+    &failures::SCENE,
 ];

@@ -3,10 +3,11 @@
 use argus_runtime::PLATFORMS;
 use argus_scenes::play::{PlayOptions, play};
 use argus_scenes::registry::scenes;
+use argus_scenes::scenes::failures;
 
 #[test]
 fn every_scene_passes_on_every_platform_and_runtime() {
-    for scene in scenes() {
+    for scene in scenes().iter().filter(|scene| scene.name != failures::SCENE.name) {
         for case in scene.cases {
             for &runtime in case.runtimes {
                 for platform in PLATFORMS {

@@ -107,9 +107,9 @@ fn memories_the_core_does_not_have() {
     let fault = aic.core.tadd(&f32_tile(0), &f32_tile(0), &f32_tile(0)).unwrap_err();
     expect(fault, kind.clone(), Opcode::Tadd, "dst", "an aic core has no UB");
     let fault = aic.core.tmatmul(&acc, &right, &left).unwrap_err();
-    expect(fault, kind.clone(), Opcode::Tmatmul, "left", "a Right tile");
+    expect(fault, kind.clone(), Opcode::Tmatmul, "left", "no tile in L0B");
     let mat = Tile::mat_nz(DType::F32, 16, 16).at(0);
-    expect(aic.core.tmov(&acc, &mat).unwrap_err(), kind, Opcode::Tmov, "dst", "an Acc tile");
+    expect(aic.core.tmov(&acc, &mat).unwrap_err(), kind, Opcode::Tmov, "dst", "no tile in L0C");
 }
 
 #[test]

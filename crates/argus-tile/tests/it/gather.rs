@@ -10,9 +10,9 @@ fn gathers_by_index() {
         for layout in LAYOUTS {
             for index_type in [DType::I32, DType::U32] {
                 let src = vec_tile(dtype, layout, 32, 64, 0).valid(3, 3);
-                let idx = vec_tile(index_type, Layout::Nd, 16, 32, 0x4000);
-                let dst = vec_tile(dtype, layout, 16, 32, 0x8000).valid(11, 29);
-                let tmp = vec_tile(index_type, Layout::Nd, 16, 32, 0xC000);
+                let idx = vec_tile(index_type, Layout::Nd, 32, 32, 0x4000);
+                let dst = vec_tile(dtype, layout, 32, 32, 0x8000).valid(11, 29);
+                let tmp = vec_tile(index_type, Layout::Nd, 32, 32, 0xC000);
                 rig.fill(&src);
                 rig.fill(&dst);
                 rig.fill_with(&idx, |rng, _, _| match rng.below(8) {

@@ -29,7 +29,6 @@ struct Sizes {
     batch: u32,
     heads: u32,
     q_tile: u32,
-    head_dim: u32,
     block_size: u32,
 }
 
@@ -78,7 +77,7 @@ impl Plan {
             values: flat(case::VALUE_CACHE, blocks * block_size)?,
             out: flat(case::OUT, batch * heads)?,
             scale: args.scalar(case::SCALE)?,
-            sizes: Sizes { batch, heads, q_tile, head_dim, block_size },
+            sizes: Sizes { batch, heads, q_tile, block_size },
             scores: TensorCreateInfo::new(&[q_tile, block_size], DType::F32)?,
             weights: TensorCreateInfo::new(&[q_tile, block_size], DType::Bf16)?,
             weighted: TensorCreateInfo::new(&[q_tile, head_dim], DType::F32)?,
