@@ -16,10 +16,12 @@
 //! | [`task`] | task ids, core types, member sets |
 //! | [`args`] | the 50 argument slots of a kernel and its two contexts |
 //! | [`record`] | role, stage and kind of a captured argument |
+//! | [`capture`] | the entries a device writes down while it runs |
 //! | [`fatal`] | the run's error codes |
 #![no_std]
 
 pub mod args;
+pub mod capture;
 pub mod dtype;
 pub mod fatal;
 pub mod overlap;

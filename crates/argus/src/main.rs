@@ -1,1 +1,65 @@
-fn main() {}
+//! The command-line tool.
+//!
+//! Each command is a function from its arguments to what it has to say; printing and exit codes are decided
+//! here and in [`output`], once for all commands.
+//!
+//! | module | subject |
+//! |---|---|
+//! | [`cli`] | the arguments, as typed |
+//! | [`list`] | `argus list` |
+//! | [`run`] | `argus run`: from arguments to a played case |
+//! | [`report`] | what `argus run` tells, as text and as JSON |
+//! | [`table`] | tables without lines |
+//! | [`failure`] | why a command failed, with a hint and an exit code |
+//! | [`output`] | the only place that writes to stdout and stderr |
+#![forbid(unsafe_code)]
+
+mod cli;
+mod failure;
+mod list;
+mod output;
+mod report;
+mod run;
+mod table;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Command};
+use crate::failure::Failure;
+
+fn main() -> ExitCode {
+    silence_panics_of_workers();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return output::not_understood(&error),
+    };
+    let (json, ended) = match &cli.command {
+        Command::List(args) => (args.json, list::list(args)),
+        Command::Run(args) => (args.json, run_scene(args)),
+    };
+    ended.unwrap_or_else(|failure| output::failed(&failure, json))
+}
+
+fn run_scene(args: &cli::RunArgs) -> Result<ExitCode, Failure> {
+    let summary = run::run(args)?;
+    if args.json {
+        output::print_json(&report::json(&summary))?;
+    } else {
+        output::print(&report::text(&summary))?;
+    }
+    Ok(if summary.played.passed() { ExitCode::SUCCESS } else { ExitCode::from(failure::FAILED) })
+}
+
+/// A kernel that panics ends its run with an error that names task, kernel, core and instruction. The
+/// default message on top would say less, in the middle of other output.
+fn silence_panics_of_workers() {
+    let default = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let thread = std::thread::current();
+        if !thread.name().is_some_and(|name| name.starts_with("argus-worker-")) {
+            default(panic);
+        }
+    }));
+}

@@ -292,6 +292,7 @@ impl Frame {
         mut ready: impl FnMut(&mut Frame) -> bool,
     ) -> Result<bool, Fatal> {
         let scheduler = Arc::clone(&self.scheduler);
+        let late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
         loop {
             self.check()?;
             // The order matters: what was in flight before this look may have made it ready.
@@ -299,15 +300,18 @@ impl Frame {
             if ready(self) {
                 return Ok(true);
             }
-            if quiet || deadline.is_some_and(|deadline| Instant::now() >= deadline) {
+            if quiet {
                 return Ok(false);
             }
             let done = scheduler.completed();
-            let late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
             scheduler.crew.help(|| {
-                scheduler
-                    .work(self.worker, || scheduler.completed() != done || scheduler.is_quiet() || late())
+                scheduler.work(self.worker, || scheduler.completed() != done || scheduler.is_quiet() || late())
             });
+            // Too late is too late, also when the kernel waited for ran on this very thread.
+            if late() {
+                self.check()?;
+                return Ok(false);
+            }
         }
     }
 

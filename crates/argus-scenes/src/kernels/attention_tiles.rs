@@ -73,8 +73,7 @@ impl Room {
         let placed = tile.at(self.next);
         let bytes = u32::try_from(tile.storage_bytes()).unwrap_or(u32::MAX);
         let end = self.next.saturating_add(bytes);
-        self.next =
-            end.checked_next_multiple_of(Room::ALIGNMENT).unwrap_or(u32::MAX & !(Room::ALIGNMENT - 1));
+        self.next = end.checked_next_multiple_of(Room::ALIGNMENT).unwrap_or(!(Room::ALIGNMENT - 1));
         placed
     }
 }

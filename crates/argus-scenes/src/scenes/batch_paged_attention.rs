@@ -4,12 +4,12 @@ use argus_abi::{DType, Tensor};
 use argus_runtime::{Arg, EntryArgs, Fatal, Orchestration, ScopeMode, TaskOutputs, TensorCreateInfo, Trb};
 use std::sync::Arc;
 
-use super::paged_attention::case;
+use super::paged_attention::case::{self, case};
 use super::paged_attention::plan::index;
 use crate::kernels::batch_paged_attention as kernels;
 use crate::kernels::paged_attention::{PV, QK, SF, UP};
 use crate::params::PagedAttention;
-use crate::registry::{Case, Prepared, RuntimeKind, Scene};
+use crate::registry::{Prepared, RuntimeKind, Scene};
 
 const NAME: &str = "batch_paged_attention";
 const RUNTIMES: &[RuntimeKind] = &[RuntimeKind::Trb];
@@ -20,46 +20,21 @@ pub const SCENE: Scene = Scene {
     name: NAME,
     about: "paged attention whose kernels loop over the requests of a batch",
     cases: &[
-        Case {
-            name: "CaseSmall1",
-            aliases: &[],
-            runtimes: RUNTIMES,
-            block_dim: Some(9),
-            control_threads: Some(4),
-            prepare: |_| prepare("CaseSmall1", PagedAttention::batch_case_small1()),
-        },
-        Case {
-            name: "CaseSmall2",
-            aliases: &[],
-            runtimes: RUNTIMES,
-            block_dim: Some(9),
-            control_threads: Some(4),
-            prepare: |_| prepare("CaseSmall2", PagedAttention::batch_case_small2()),
-        },
-        Case {
-            name: "CaseSmall3",
-            aliases: &[],
-            runtimes: RUNTIMES,
-            block_dim: Some(9),
-            control_threads: Some(4),
-            prepare: |_| prepare("CaseSmall3", PagedAttention::batch_case_small3()),
-        },
-        Case {
-            name: "CaseVarSeq2",
-            aliases: &[],
-            runtimes: RUNTIMES,
-            block_dim: Some(9),
-            control_threads: Some(4),
-            prepare: |_| prepare("CaseVarSeq2", PagedAttention::case_var_seq2()),
-        },
-        Case {
-            name: "CaseVarSeq4",
-            aliases: &[],
-            runtimes: RUNTIMES,
-            block_dim: Some(9),
-            control_threads: Some(4),
-            prepare: |_| prepare("CaseVarSeq4", PagedAttention::case_var_seq4()),
-        },
+        case("CaseSmall1", &[], RUNTIMES, (4, 9), |_| {
+            prepare("CaseSmall1", PagedAttention::batch_case_small1())
+        }),
+        case("CaseSmall2", &[], RUNTIMES, (4, 9), |_| {
+            prepare("CaseSmall2", PagedAttention::batch_case_small2())
+        }),
+        case("CaseSmall3", &[], RUNTIMES, (4, 9), |_| {
+            prepare("CaseSmall3", PagedAttention::batch_case_small3())
+        }),
+        case("CaseVarSeq2", &[], RUNTIMES, (4, 9), |_| {
+            prepare("CaseVarSeq2", PagedAttention::case_var_seq2())
+        }),
+        case("CaseVarSeq4", &[], RUNTIMES, (4, 9), |_| {
+            prepare("CaseVarSeq4", PagedAttention::case_var_seq4())
+        }),
     ],
 };
 
@@ -206,5 +181,24 @@ impl Batch {
         let arg = arg.scalar((position == 0).into()).scalar((position + 1 == self.blocks).into());
         let arg = arg.scalar(chunk.requests.into()).scalar(chunk.first_head.into());
         Ok(arg.scalar(self.heads.into()).scalar(chunk.first_request.into()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn requests_beyond_a_chunk_and_heads_beyond_a_tile_get_tasks_of_their_own() {
+        let lens = (0..18).map(|request| 1 + request * 3).collect();
+        let params = PagedAttention {
+            batch: 18,
+            num_heads: 256,
+            context_lens: lens,
+            ..PagedAttention::case_var_seq2()
+        };
+        // Two chunks of two head tiles; the longest request has 52 positions.
+        let tasks = case::tests::assert_passes(prepare("18 requests", params));
+        assert_eq!(tasks, 2 * 2 * (1 + 4 * 4));
     }
 }

@@ -53,14 +53,14 @@ fn prepare(_runtime: RuntimeKind) -> Prepared {
 
 fn inputs() -> HostArgs {
     let (shape, count) = ([EDGE, EDGE], (EDGE * EDGE) as usize);
-    let half = |name, value: half::f16| {
+    let full = |name, value: half::f16| {
         tensor(name, ArgDirection::In, DType::F16, &shape, &vec![value.to_bits(); count])
     };
     HostArgs {
         tensors: vec![
-            half("a", reference::input_a()),
-            half("w1", reference::input_w()),
-            half("w2", reference::input_w()),
+            full("a", reference::input_a()),
+            full("w1", reference::input_w()),
+            full("w2", reference::input_w()),
             tensor("f", ArgDirection::Out, DType::F32, &shape, &vec![0f32; count]),
         ],
         scalars: Vec::new(),

@@ -10,9 +10,10 @@ mod trb;
 use argus_runtime::Orchestration;
 use std::sync::Arc;
 
+use self::case::case;
 use crate::kernels::paged_attention as kernels;
 use crate::params::PagedAttention;
-use crate::registry::{Case, Prepared, RuntimeKind, Scene, elements};
+use crate::registry::{Prepared, RuntimeKind, Scene, elements};
 
 const NAME: &str = "paged_attention";
 const DEVICE_BUILT: &[RuntimeKind] = &[RuntimeKind::Trb, RuntimeKind::Abg];
@@ -22,67 +23,32 @@ pub const SCENE: Scene = Scene {
     name: NAME,
     about: "one query token per request against keys and values kept in blocks",
     cases: &[
-        Case {
-            name: "CaseSmall1",
-            aliases: &["SmallCase1"],
-            runtimes: DEVICE_BUILT,
-            block_dim: Some(9),
-            control_threads: Some(4),
-            prepare: |runtime| prepare(runtime, "CaseSmall1", PagedAttention::case_small1()),
-        },
-        Case {
-            name: "CaseSmall2",
-            aliases: &["SmallCase2"],
-            runtimes: DEVICE_BUILT,
-            block_dim: Some(24),
-            control_threads: Some(4),
-            prepare: |runtime| prepare(runtime, "CaseSmall2", PagedAttention::case_small2()),
-        },
-        Case {
-            name: "CaseVarSeq2",
-            aliases: &["SmallCaseVarSeq2"],
-            runtimes: DEVICE_BUILT,
-            block_dim: Some(24),
-            control_threads: Some(4),
-            prepare: |runtime| prepare(runtime, "CaseVarSeq2", PagedAttention::case_var_seq2()),
-        },
-        Case {
-            name: "CaseVarSeq4",
-            aliases: &["SmallCaseVarSeq4"],
-            runtimes: DEVICE_BUILT,
-            block_dim: Some(24),
-            control_threads: Some(4),
-            prepare: |runtime| prepare(runtime, "CaseVarSeq4", PagedAttention::case_var_seq4()),
-        },
-        Case {
-            name: "large",
-            aliases: &[],
-            runtimes: DEVICE_BUILT,
-            block_dim: Some(24),
-            control_threads: Some(4),
-            prepare: |runtime| prepare(runtime, "large", PagedAttention::large()),
-        },
-        Case {
-            name: "small1",
-            aliases: &["SmallCase1"],
-            runtimes: HOST_BUILT,
-            block_dim: Some(3),
-            control_threads: Some(3),
-            prepare: |runtime| prepare(runtime, "small1", PagedAttention::hbg_small1()),
-        },
-        Case {
-            name: "small2",
-            aliases: &["SmallCase2"],
-            runtimes: HOST_BUILT,
-            block_dim: Some(3),
-            control_threads: Some(3),
-            prepare: |runtime| prepare(runtime, "small2", PagedAttention::hbg_small2()),
-        },
+        case("CaseSmall1", &["SmallCase1"], DEVICE_BUILT, (4, 9), |runtime| {
+            prepare(runtime, "CaseSmall1", PagedAttention::case_small1())
+        }),
+        case("CaseSmall2", &["SmallCase2"], DEVICE_BUILT, (4, 24), |runtime| {
+            prepare(runtime, "CaseSmall2", PagedAttention::case_small2())
+        }),
+        case("CaseVarSeq2", &["SmallCaseVarSeq2"], DEVICE_BUILT, (4, 24), |runtime| {
+            prepare(runtime, "CaseVarSeq2", PagedAttention::case_var_seq2())
+        }),
+        case("CaseVarSeq4", &["SmallCaseVarSeq4"], DEVICE_BUILT, (4, 24), |runtime| {
+            prepare(runtime, "CaseVarSeq4", PagedAttention::case_var_seq4())
+        }),
+        case("large", &[], DEVICE_BUILT, (4, 24), |runtime| {
+            prepare(runtime, "large", PagedAttention::large())
+        }),
+        case("small1", &["SmallCase1"], HOST_BUILT, (3, 3), |runtime| {
+            prepare(runtime, "small1", PagedAttention::hbg_small1())
+        }),
+        case("small2", &["SmallCase2"], HOST_BUILT, (3, 3), |runtime| {
+            prepare(runtime, "small2", PagedAttention::hbg_small2())
+        }),
     ],
 };
 
-fn prepare(runtime: RuntimeKind, case: &str, params: PagedAttention) -> Prepared {
-    let args = case::arguments(NAME, case, &params);
+fn prepare(runtime: RuntimeKind, name: &str, params: PagedAttention) -> Prepared {
+    let args = case::arguments(NAME, name, &params);
     let (orchestration, kernels) = match runtime {
         RuntimeKind::Trb => {
             (Orchestration::TensormapAndRingbuffer(Arc::new(trb::orchestrate)), kernels::on_tensors())
@@ -102,4 +68,27 @@ fn prepare(runtime: RuntimeKind, case: &str, params: PagedAttention) -> Prepared
         }
     };
     case::prepare(params, args, orchestration, kernels)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn more_heads_than_a_tile_holds_are_cut_into_tiles() {
+        let params = PagedAttention { num_heads: 256, ..PagedAttention::case_var_seq2() };
+        for (runtime, tasks) in [(RuntimeKind::Trb, 44), (RuntimeKind::Abg, 44), (RuntimeKind::Hbg, 40)] {
+            let prepared = prepare(runtime, "256 heads", params.clone());
+            assert_eq!(case::tests::assert_passes(prepared), tasks, "{runtime}");
+        }
+    }
+
+    #[test]
+    fn sizes_of_a_real_model_fit_the_cores() {
+        let real = PagedAttention { head_dim: 128, block_size: 128, ..PagedAttention::case_var_seq4() };
+        let params = PagedAttention { context_lens: vec![200, 1, 128, 256], ..real };
+        for runtime in RuntimeKind::ALL {
+            case::tests::assert_passes(prepare(runtime, "blocks of 128", params.clone()));
+        }
+    }
 }

@@ -3,11 +3,11 @@
 use argus_runtime::{EntryArgs, Fatal, Orchestration, ScopeMode, TaskOutputs, Trb};
 use std::sync::Arc;
 
-use super::paged_attention::case;
+use super::paged_attention::case::{self, case};
 use super::paged_attention::plan::{HeadTile, Plan, index};
 use crate::kernels::paged_attention::{self as kernels, PV, QK, SF, UP};
 use crate::params::PagedAttention;
-use crate::registry::{Case, Prepared, RuntimeKind, Scene};
+use crate::registry::{Prepared, RuntimeKind, Scene};
 
 const NAME: &str = "paged_attention_manual_scope";
 const RUNTIMES: &[RuntimeKind] = &[RuntimeKind::Trb];
@@ -16,46 +16,19 @@ pub const SCENE: Scene = Scene {
     name: NAME,
     about: "paged attention with declared dependencies on the ring-buffer runtime",
     cases: &[
-        Case {
-            name: "CaseSmall1",
-            aliases: &["SmallCase1"],
-            runtimes: RUNTIMES,
-            block_dim: Some(9),
-            control_threads: Some(4),
-            prepare: |_| prepare("CaseSmall1", PagedAttention::case_small1()),
-        },
-        Case {
-            name: "CaseSmall2",
-            aliases: &["SmallCase2"],
-            runtimes: RUNTIMES,
-            block_dim: Some(24),
-            control_threads: Some(4),
-            prepare: |_| prepare("CaseSmall2", PagedAttention::case_small2()),
-        },
-        Case {
-            name: "CaseVarSeq2",
-            aliases: &["SmallCaseVarSeq2"],
-            runtimes: RUNTIMES,
-            block_dim: Some(24),
-            control_threads: Some(4),
-            prepare: |_| prepare("CaseVarSeq2", PagedAttention::case_var_seq2()),
-        },
-        Case {
-            name: "CaseVarSeq4",
-            aliases: &["SmallCaseVarSeq4"],
-            runtimes: RUNTIMES,
-            block_dim: Some(24),
-            control_threads: Some(4),
-            prepare: |_| prepare("CaseVarSeq4", PagedAttention::case_var_seq4()),
-        },
-        Case {
-            name: "large",
-            aliases: &[],
-            runtimes: RUNTIMES,
-            block_dim: Some(24),
-            control_threads: Some(4),
-            prepare: |_| prepare("large", PagedAttention::large()),
-        },
+        case("CaseSmall1", &["SmallCase1"], RUNTIMES, (4, 9), |_| {
+            prepare("CaseSmall1", PagedAttention::case_small1())
+        }),
+        case("CaseSmall2", &["SmallCase2"], RUNTIMES, (4, 24), |_| {
+            prepare("CaseSmall2", PagedAttention::case_small2())
+        }),
+        case("CaseVarSeq2", &["SmallCaseVarSeq2"], RUNTIMES, (4, 24), |_| {
+            prepare("CaseVarSeq2", PagedAttention::case_var_seq2())
+        }),
+        case("CaseVarSeq4", &["SmallCaseVarSeq4"], RUNTIMES, (4, 24), |_| {
+            prepare("CaseVarSeq4", PagedAttention::case_var_seq4())
+        }),
+        case("large", &[], RUNTIMES, (4, 24), |_| prepare("large", PagedAttention::large())),
     ],
 };
 

@@ -28,7 +28,8 @@ const COUNTS: [(&str, &str, u64, usize); 13] = [
 ];
 
 fn play_with(name: &str, case: &str, runtime: Option<RuntimeKind>, options: &PlayOptions) -> Played {
-    let (case, runtime) = scene(name).unwrap().case(Some(case), runtime).unwrap();
+    let found = scene(name).and_then(|scene| scene.case(Some(case), runtime));
+    let (case, runtime) = found.unwrap_or_else(|error| panic!("{error}"));
     play(case, runtime, &A2A3SIM, options).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 

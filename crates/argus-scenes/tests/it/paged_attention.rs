@@ -21,8 +21,8 @@ fn run(orchestration: Orchestration, mut args: HostArgs) -> HostArgs {
         Orchestration::HostBuildGraph(_) => on_addresses(),
         _ => on_tensors(),
     };
-    let program = Program { orchestration, kernels: KernelTable::new(kernels).unwrap() };
-    Device::new(&A2A3SIM).run(&program, &mut args, &RunConfig::default()).unwrap();
+    let program = Program { orchestration, kernels: KernelTable::new(kernels).expect("four func_ids") };
+    Device::new(&A2A3SIM).run(&program, &mut args, &RunConfig::default()).expect("one task runs");
     args
 }
 
@@ -245,27 +245,29 @@ fn graphs_have_the_published_number_of_tasks() {
 
 /// The ids that the next tasks on rings 0, 1 and 2 get after the scene's own.
 fn next_ids(name: &str) -> Vec<TaskId> {
-    let (case, runtime) = scene(name).unwrap().case(Some("CaseSmall1"), Some(RuntimeKind::Trb)).unwrap();
+    let scene = scene(name).expect("a scene that exists");
+    let (case, runtime) = scene.case(Some("CaseSmall1"), Some(RuntimeKind::Trb)).expect("its first case");
     let mut prepared = (case.prepare)(runtime);
-    let Orchestration::TensormapAndRingbuffer(scene) = prepared.program.orchestration else {
+    let Orchestration::TensormapAndRingbuffer(graph) = prepared.program.orchestration else {
         panic!("{name} is not for this runtime");
     };
     let ids = Arc::new(Mutex::new(Vec::new()));
     let seen = Arc::clone(&ids);
     let probe = move |trb: &mut Trb, args: &EntryArgs| {
-        scene(trb, args)?;
+        graph(trb, args)?;
         let outer = trb.submit_dummy(Arg::new())?.task_id();
         trb.scope(ScopeMode::Auto, |trb| {
             let middle = trb.submit_dummy(Arg::new())?.task_id();
             let inner = trb.scope(ScopeMode::Auto, |trb| trb.submit_dummy(Arg::new()))?.task_id();
-            seen.lock().unwrap().extend([outer, middle, inner]);
+            seen.lock().expect("nobody panicked").extend([outer, middle, inner]);
             Ok(())
         })
     };
     prepared.program.orchestration = Orchestration::TensormapAndRingbuffer(Arc::new(probe));
-    Device::new(&A2A3SIM).run(&prepared.program, &mut prepared.args, &RunConfig::default()).unwrap();
-    let ids = ids.lock().unwrap().clone();
-    ids
+    Device::new(&A2A3SIM)
+        .run(&prepared.program, &mut prepared.args, &RunConfig::default())
+        .expect("the scene runs with more tasks behind it");
+    ids.lock().expect("nobody panicked").clone()
 }
 
 #[test]

@@ -7,7 +7,7 @@ use crate::compare::Tolerance;
 use crate::inputs::PagedAttentionInputs;
 use crate::params::PagedAttention;
 use crate::reference::paged_attention as reference;
-use crate::registry::{Expected, Prepared, elements, tensor};
+use crate::registry::{Case, Expected, Prepared, RuntimeKind, elements, tensor};
 
 /// Tensor arguments by place.
 pub const QUERY: usize = 0;
@@ -21,6 +21,18 @@ pub const SCALE: usize = 0;
 
 /// Head rows that one task works on at most.
 pub const MAX_Q_TILE: u32 = 128;
+
+/// An entry of a scene's list of cases. `machine` is its control threads and clusters.
+pub const fn case(
+    name: &'static str,
+    aliases: &'static [&'static str],
+    runtimes: &'static [RuntimeKind],
+    machine: (u32, u32),
+    prepare: fn(RuntimeKind) -> Prepared,
+) -> Case {
+    let (control_threads, block_dim) = (Some(machine.0), Some(machine.1));
+    Case { name, aliases, runtimes, block_dim, control_threads, prepare }
+}
 
 /// A case of these parameters, ready to run.
 pub fn prepare(
@@ -75,4 +87,24 @@ fn golden(params: &PagedAttention, args: &HostArgs) -> Vec<Expected> {
         scale: f32::from_bits(args.scalars[SCALE] as u32),
     };
     vec![Expected { name: "out", values: reference::golden(params, &inputs) }]
+}
+
+#[cfg(test)]
+pub mod tests {
+    use argus_runtime::{A2A3SIM, Device, RunConfig};
+
+    use super::*;
+    use crate::compare::compare;
+
+    /// Runs a case that is not among the presets and returns its number of tasks.
+    pub fn assert_passes(prepared: Prepared) -> u64 {
+        let mut args = prepared.args.clone();
+        let config = RunConfig::default();
+        let report = Device::new(&A2A3SIM).run(&prepared.program, &mut args, &config).unwrap();
+        for Expected { name, values } in (prepared.golden)(&prepared.args) {
+            let verdict = compare(name, &elements::<f32>(&args, name), &values, prepared.tolerance).unwrap();
+            assert!(verdict.pass, "{verdict:?}");
+        }
+        report.tasks
+    }
 }

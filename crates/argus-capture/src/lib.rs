@@ -1,0 +1,5 @@
+//! A dump in flight.
+
+mod sink;
+
+pub use sink::Sink;

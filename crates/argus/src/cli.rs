@@ -1,0 +1,110 @@
+//! The arguments, as typed. Whether they make sense together is decided by the commands.
+
+use clap::{Args, Parser, Subcommand, ValueEnum};
+
+/// Runs task graphs of NPU tile kernels on simulated chips.
+#[derive(Debug, Parser)]
+#[command(version, about, after_help = EXAMPLES, arg_required_else_help = true)]
+pub struct Cli {
+    #[command(subcommand)]
+    pub command: Command,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  argus list
+  argus run vector_example
+  argus run paged_attention --case CaseSmall1 -p a5sim
+
+Exit codes: 0 success, 1 outputs differ or the run failed, 2 wrong usage.";
+
+#[derive(Debug, Subcommand)]
+pub enum Command {
+    /// Shows the scenes, their cases and the runtimes they are written for
+    List(ListArgs),
+    /// Runs a case of a scene and compares its outputs with an independent reference
+    Run(RunArgs),
+}
+
+#[derive(Debug, Args)]
+pub struct ListArgs {
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = RUN_EXAMPLES)]
+pub struct RunArgs {
+    /// Name of the scene, see `argus list`
+    pub scene: String,
+
+    /// Case of the scene, by name or alias [default: its first]
+    #[arg(long, value_name = "NAME")]
+    pub case: Option<String>,
+
+    /// Simulated chip: a2a3sim or a5sim
+    #[arg(short, long, value_name = "NAME", default_value = "a2a3sim")]
+    pub platform: String,
+
+    /// Graph builder: hbg, abg, trb or a long name [default: the case's first]
+    #[arg(long, value_name = "NAME")]
+    pub runtime: Option<String>,
+
+    /// Clusters to use [default: the case's, else all]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub block_dim: Option<u32>,
+
+    /// Control threads to use [default: the case's, else all]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub aicpu_threads: Option<u32>,
+
+    /// How often to run the case; each round is compared
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
+    pub rounds: u32,
+
+    /// Do not compute and compare the expected outputs
+    #[arg(long)]
+    pub skip_golden: bool,
+
+    /// Give up when no task completes for so long [default: 10]
+    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    pub timeout: Option<f64>,
+
+    /// Allowed error relative to the expected value [default: the case's]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    pub rtol: Option<f64>,
+
+    /// Allowed absolute error [default: the case's]
+    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    pub atol: Option<f64>,
+
+    /// Fill fresh memory with zeros instead of a pattern that shows up in results
+    #[arg(long)]
+    pub no_poison: bool,
+
+    /// Which hazards between tasks become dependencies
+    #[arg(long, value_enum, default_value_t = Deps::Complete)]
+    pub deps: Deps,
+
+    /// Print one JSON object, for failures too
+    #[arg(long)]
+    pub json: bool,
+}
+
+const RUN_EXAMPLES: &str = "\
+Examples:
+  argus run vector_example --runtime hbg
+  argus run paged_attention --case CaseSmall1 --rounds 20
+  argus run paged_attention --case CaseSmall2 --rtol 1e-3 --atol 1e-3
+  argus run mixed_example -p a5sim --block-dim 8 --json
+
+Exit codes: 0 outputs agree, 1 outputs differ or the run failed, 2 wrong usage.";
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Deps {
+    /// Every order that overlapping bytes demand
+    Complete,
+    /// What the reference runtime tracks: no write-after-read order
+    Reference,
+}

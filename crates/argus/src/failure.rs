@@ -1,0 +1,77 @@
+//! Why a command failed: what to say, what might help, and the exit code.
+
+use argus_abi::FatalCode;
+use argus_runtime::RunError;
+use argus_scenes::play::PlayError;
+
+/// Outputs differ, or the run failed.
+pub const FAILED: u8 = 1;
+/// The command line asks for something that does not exist or makes no sense.
+pub const USAGE: u8 = 2;
+
+/// A failure that ends the command.
+#[derive(Debug)]
+pub struct Failure {
+    pub error: anyhow::Error,
+    pub hint: Option<String>,
+    pub exit_code: u8,
+}
+
+impl Failure {
+    pub fn usage(error: impl Into<anyhow::Error>) -> Failure {
+        Failure { error: error.into(), hint: None, exit_code: USAGE }
+    }
+
+    pub fn failed(error: impl Into<anyhow::Error>) -> Failure {
+        Failure { error: error.into(), hint: None, exit_code: FAILED }
+    }
+
+    pub fn hint(self, hint: impl Into<Option<String>>) -> Failure {
+        Failure { hint: hint.into(), ..self }
+    }
+
+    /// The whole chain of causes in one line.
+    pub fn message(&self) -> String {
+        format!("{:#}", self.error)
+    }
+
+    /// The reference's error code, where a run failed with one.
+    pub fn fatal_code(&self) -> Option<FatalCode> {
+        match self.error.downcast_ref::<PlayError>() {
+            Some(PlayError::Run(error)) => RunError::fatal_code(error),
+            _ => None,
+        }
+    }
+}
+
+/// "did you mean ...?", if one of the candidates resembles what was typed.
+pub fn did_you_mean(typed: &str, candidates: impl IntoIterator<Item = &'static str>) -> Option<String> {
+    const RESEMBLES: f64 = 0.8;
+    let typed = typed.to_lowercase();
+    let rated = candidates.into_iter().map(|name| (strsim::jaro_winkler(&typed, &name.to_lowercase()), name));
+    let (likeness, name) = rated.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
+    (likeness >= RESEMBLES).then(|| format!("did you mean '{name}'?"))
+}
+
+#[cfg(test)]
+mod tests {
+    use argus_runtime::Fatal;
+
+    use super::*;
+
+    #[test]
+    fn close_names_are_suggested_and_far_ones_are_not() {
+        let known = ["paged_attention", "matmul", "vector_example"];
+        assert_eq!(did_you_mean("paged_atention", known), Some("did you mean 'paged_attention'?".into()));
+        assert_eq!(did_you_mean("MatMul", known), Some("did you mean 'matmul'?".into()));
+        assert_eq!(did_you_mean("zzz", known), None);
+    }
+
+    #[test]
+    fn the_fatal_code_of_a_run_is_found() {
+        let fatal = Fatal::new(FatalCode::HeapRingDeadlock, "full");
+        let failure = Failure::failed(PlayError::from(RunError::from(fatal)));
+        assert_eq!(failure.fatal_code(), Some(FatalCode::HeapRingDeadlock));
+        assert_eq!(Failure::usage(anyhow::anyhow!("no")).fatal_code(), None);
+    }
+}

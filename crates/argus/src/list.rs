@@ -1,0 +1,62 @@
+//! `argus list`: the scenes there are.
+
+use std::process::ExitCode;
+
+use argus_scenes::registry::{Case, RuntimeKind, Scene, scenes};
+use comfy_table::Table;
+use serde_json::{Value, json};
+
+use crate::cli::ListArgs;
+use crate::failure::Failure;
+use crate::{output, table};
+
+pub fn list(args: &ListArgs) -> Result<ExitCode, Failure> {
+    if args.json {
+        let scenes: Vec<Value> = scenes().iter().map(|scene| scene_object(scene)).collect();
+        output::print_json(&json!({ "scenes": scenes }))?;
+    } else {
+        output::print(&table::lines(&scene_table(scenes())))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// One row per case; what belongs to the scene stands in the row of its first.
+fn scene_table(scenes: &[&Scene]) -> Table {
+    let mut table = table::plain(&["SCENE", "CASE (ALIASES)", "RUNTIMES", "ABOUT"]);
+    for scene in scenes {
+        for (number, case) in scene.cases.iter().enumerate() {
+            let (name, about) = if number == 0 { (scene.name, scene.about) } else { ("", "") };
+            let runtimes = names(case.runtimes, RuntimeKind::short).join(", ");
+            table.add_row([name, &with_aliases(case), &runtimes, about]);
+        }
+    }
+    table
+}
+
+fn with_aliases(case: &Case) -> String {
+    match case.aliases {
+        [] => case.name.to_owned(),
+        aliases => format!("{} ({})", case.name, aliases.join(", ")),
+    }
+}
+
+fn names(runtimes: &[RuntimeKind], name: fn(RuntimeKind) -> &'static str) -> Vec<&'static str> {
+    runtimes.iter().map(|&runtime| name(runtime)).collect()
+}
+
+fn scene_object(scene: &Scene) -> Value {
+    let cases: Vec<Value> = scene
+        .cases
+        .iter()
+        .map(|case| {
+            json!({
+                "name": case.name,
+                "aliases": case.aliases,
+                "runtimes": names(case.runtimes, RuntimeKind::name),
+                "block_dim": case.block_dim,
+                "control_threads": case.control_threads,
+            })
+        })
+        .collect();
+    json!({ "name": scene.name, "about": scene.about, "cases": cases })
+}

@@ -1,0 +1,88 @@
+//! The only place that writes to stdout and stderr.
+//!
+//! stdout is for results, stderr for errors. A reader that goes away (`argus list | head -1`) is no error:
+//! the rest is dropped and the exit code stays what the command found.
+
+use std::io::{self, ErrorKind, Write};
+use std::process::ExitCode;
+
+use anstyle::{AnsiColor, Style};
+use serde::Serialize;
+use serde_json::json;
+
+use crate::failure::{Failure, USAGE};
+
+pub const GOOD: Style = AnsiColor::Green.on_default().bold();
+pub const BAD: Style = AnsiColor::Red.on_default().bold();
+pub const NOTE: Style = AnsiColor::Cyan.on_default().bold();
+
+/// Writes a result. Colours are left out unless stdout is a terminal that wants them.
+pub fn print(text: &str) -> Result<(), Failure> {
+    unless_reader_left(|| {
+        let mut stdout = anstream::stdout().lock();
+        stdout.write_all(text.as_bytes())?;
+        stdout.flush()
+    })
+    .map_err(|error| Failure::failed(anyhow::Error::new(error).context("cannot write the result")))
+}
+
+/// Writes a result as one JSON object.
+pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
+    let text = serde_json::to_string_pretty(value).map_err(Failure::failed)?;
+    print(&format!("{text}\n"))
+}
+
+/// Tells why a command failed, and gives its exit code.
+pub fn failed(failure: &Failure, json: bool) -> ExitCode {
+    if json {
+        // If stdout cannot take the object, the reason still belongs on stderr.
+        if let Err(unwritten) = print_json(&error_object(failure)) {
+            explain(&unwritten);
+        }
+    } else {
+        explain(failure);
+    }
+    ExitCode::from(failure.exit_code)
+}
+
+/// Answers a command line that did not parse; `--help` and `--version` arrive here too.
+pub fn not_understood(error: &clap::Error) -> ExitCode {
+    let wants_json = std::env::args_os().any(|arg| arg == "--json");
+    if error.use_stderr() && wants_json {
+        let rendered = error.render().to_string();
+        let reason = rendered.split("\n\n").next().unwrap_or_default();
+        let message = reason.strip_prefix("error: ").unwrap_or(reason).trim_end().to_owned();
+        return failed(&Failure::usage(anyhow::Error::msg(message)), true);
+    }
+    // Nobody is left to tell if this cannot be written.
+    error.print().ok();
+    if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS }
+}
+
+fn error_object(failure: &Failure) -> serde_json::Value {
+    let code = failure.fatal_code();
+    json!({
+        "status": "error",
+        "message": failure.message(),
+        "hint": failure.hint,
+        "fatal_code": code.map(|code| code.raw()),
+        "fatal_name": code.map(|code| code.name()),
+        "exit_code": failure.exit_code,
+    })
+}
+
+fn explain(failure: &Failure) {
+    let mut text = format!("{BAD}error:{BAD:#} {}\n", failure.message());
+    if let Some(hint) = &failure.hint {
+        text += &format!("\n{NOTE}hint:{NOTE:#} {hint}\n");
+    }
+    // Nobody is left to tell if this cannot be written.
+    anstream::stderr().lock().write_all(text.as_bytes()).ok();
+}
+
+fn unless_reader_left(write: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
+    match write() {
+        Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
+        ended => ended,
+    }
+}
