@@ -8,6 +8,10 @@ use thiserror::Error;
 
 use crate::raw;
 
+/// Allocations from this size on ask for huge pages.
+#[cfg(target_os = "linux")]
+const LARGE: u64 = 4 << 20;
+
 /// What fresh memory holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fill {
@@ -84,6 +88,11 @@ impl GlobalMemory {
         let size = usize::try_from(len).map_err(|error| failed(error.to_string()))?;
         // Mapped memory is lazily backed: a large heap costs what is touched of it.
         let mut map = MmapMut::map_anon(size.max(1)).map_err(|error| failed(error.to_string()))?;
+        #[cfg(target_os = "linux")]
+        if len >= LARGE {
+            // Fewer, larger page faults; a kernel that refuses the advice is slower, not wrong.
+            let _ = map.advise(memmap2::Advice::HugePage);
+        }
         if fill == Fill::Poison {
             map.fill(Fill::Poison.byte());
         }

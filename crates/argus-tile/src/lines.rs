@@ -93,8 +93,8 @@ pub(crate) enum Source<'a, T> {
     Lines(&'a [T], usize),
 }
 
-/// Splits a space into the destination's lines and one source for each strip. A source that overlaps the
-/// destination is copied to scratch; one that equals it stays in place only if it is the first.
+/// Splits a space into the destination's lines and one source for each strip. A source that equals the
+/// destination stays in place; one that overlaps it otherwise is copied to scratch.
 pub(crate) fn split<'a, T: Pod, const N: usize>(
     space: &'a mut [T],
     scratch: &'a mut [Scratch; 4],
@@ -103,12 +103,8 @@ pub(crate) fn split<'a, T: Pod, const N: usize>(
     sources: [Strip; N],
 ) -> (&'a mut [T], [Source<'a, T>; N]) {
     let mut slot = scratch.iter_mut();
-    let mut first = true;
     let copies = sources.map(|strip| {
-        let relation = strip.relation(&dst, grid);
-        let stays = relation == Relation::Apart || (relation == Relation::Same && first);
-        first = false;
-        if stays {
+        if strip.relation(&dst, grid) != Relation::Overlap {
             return None;
         }
         let copy = slot.next()?.take::<T>(grid.lines * grid.len);
