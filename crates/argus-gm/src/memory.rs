@@ -1,7 +1,7 @@
 //! Allocations of a device, and checked access to them.
 #![allow(unsafe_code)]
 
-use std::sync::{Arc, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use memmap2::MmapMut;
 use thiserror::Error;
@@ -51,6 +51,8 @@ struct Allocation {
     len: u64,
     /// Held for its lifetime only; access goes through [`raw`].
     _map: MmapMut,
+    /// Held by whoever reads, changes and writes back.
+    updates: Mutex<()>,
 }
 
 /// A live allocation of a [`GlobalMemory`]. Freed with the memory it came from, not before.
@@ -96,7 +98,8 @@ impl GlobalMemory {
         if fill == Fill::Poison {
             map.fill(Fill::Poison.byte());
         }
-        let allocation = Allocation { base: map.as_mut_ptr() as usize as u64, len, _map: map };
+        let base = map.as_mut_ptr() as usize as u64;
+        let allocation = Allocation { base, len, _map: map, updates: Mutex::new(()) };
         let buffer = Buffer { addr: allocation.base, len };
         let mut allocations = self.allocations.write().expect("no holder of this lock panics");
         let at = allocations.partition_point(|other| other.base < buffer.addr);
@@ -170,6 +173,12 @@ impl Window {
     pub fn narrow(&self, addr: u64, len: u64) -> Result<Window, MemoryError> {
         self.check(addr, len)?;
         Ok(Window { start: addr, end: addr + len, allocation: Arc::clone(&self.allocation) })
+    }
+
+    /// Lets adding stores to one allocation take turns: while the guard lives, no other holder changes a
+    /// value between reading it and writing it back. Plain writes do not take turns.
+    pub fn take_turn(&self) -> MutexGuard<'_, ()> {
+        self.allocation.updates.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Copies device bytes out.

@@ -1,7 +1,6 @@
 //! Between global memory and a core: TLOAD, TSTORE and scalar accesses.
 
 use core::panic::Location;
-use std::sync::{Mutex, PoisonError};
 
 use argus_gm::MemoryError;
 use bytemuck::Pod;
@@ -20,9 +19,6 @@ use crate::scalar::Scalar;
 use crate::space::Space;
 use crate::store::Scratch;
 use crate::tile::Tile;
-
-/// Adding stores of all cores take turns: between reading and writing an element nobody else may add.
-static ADDING: Mutex<()> = Mutex::new(());
 
 impl Core {
     /// Loads a tile: the pad value everywhere, then global memory over the valid region.
@@ -220,7 +216,8 @@ fn add<T: Element>(
     let pitch = if dst.is_columnwise() { region.rows } else { region.cols };
     let staged = staged.take::<T>(region.elements());
     let current = current.take::<T>(region.elements());
-    let _turn = ADDING.lock().unwrap_or_else(PoisonError::into_inner);
+    // Between reading and writing an element nobody else may add.
+    let _turn = dst.window().take_turn();
     dst.for_pieces(region, pitch, |at, len, addr| {
         let current = &mut current[..len];
         dst.window().read(addr, bytemuck::cast_slice_mut(current))?;
