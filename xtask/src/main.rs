@@ -1,1 +1,42 @@
-fn main() {}
+//! The project's chores, as `cargo xtask COMMAND`.
+//!
+//! Everything is said on stderr, where cargo and nextest speak too, so that the order of lines is the order
+//! of events.
+#![forbid(unsafe_code)]
+
+mod deps;
+mod step;
+mod tasks;
+
+use std::process::ExitCode;
+
+const USAGE: &str = "\
+Usage: cargo xtask COMMAND
+
+  test   everything a change must pass: formatting, lints, docs, dependency directions, loom, all tests
+  deps   who may depend on whom in this workspace
+  loom   every hand-off between threads in all interleavings
+  bench  the benchmarks
+  long   what takes too long for every change: many random graphs, loom, the scene matrix in full";
+
+fn main() -> ExitCode {
+    let arguments: Vec<String> = std::env::args().skip(1).collect();
+    let task = match arguments.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["test"] => tasks::test,
+        ["deps"] => tasks::deps,
+        ["loom"] => tasks::loom,
+        ["bench"] => tasks::bench,
+        ["long"] => tasks::long,
+        _ => {
+            eprintln!("{USAGE}");
+            return ExitCode::from(2);
+        }
+    };
+    match task() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -1,4 +1,6 @@
 //! The arguments, as typed. Whether they make sense together is decided by the commands.
+//!
+//! Numbers may start with a minus sign here: that they are negative is then said in words about the number.
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
@@ -68,15 +70,15 @@ pub struct RunArgs {
     pub skip_golden: bool,
 
     /// Give up when no task completes for so long [default: 10]
-    #[arg(long, value_name = "SECONDS", allow_negative_numbers = true)]
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
     pub timeout: Option<f64>,
 
     /// Allowed error relative to the expected value [default: the case's]
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    #[arg(long, value_name = "X", allow_hyphen_values = true)]
     pub rtol: Option<f64>,
 
     /// Allowed absolute error [default: the case's]
-    #[arg(long, value_name = "X", allow_negative_numbers = true)]
+    #[arg(long, value_name = "X", allow_hyphen_values = true)]
     pub atol: Option<f64>,
 
     /// Fill fresh memory with zeros instead of a pattern that shows up in results

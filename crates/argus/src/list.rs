@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use argus_scenes::registry::{Case, RuntimeKind, Scene, scenes};
-use comfy_table::Table;
+use comfy_table::{ColumnConstraint, Table};
 use serde_json::{Value, json};
 
 use crate::cli::ListArgs;
@@ -29,6 +29,10 @@ fn scene_table(scenes: &[&Scene]) -> Table {
             let runtimes = names(case.runtimes, RuntimeKind::short).join(", ");
             table.add_row([name, &with_aliases(case), &runtimes, about]);
         }
+    }
+    // Names are there to be copied: on a narrow terminal only the last column wraps.
+    for column in table.column_iter_mut().take(3) {
+        column.set_constraint(ColumnConstraint::ContentWidth);
     }
     table
 }

@@ -8,13 +8,23 @@ use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
 use serde::Serialize;
-use serde_json::json;
 
 use crate::failure::{Failure, USAGE};
 
 pub const GOOD: Style = AnsiColor::Green.on_default().bold();
 pub const BAD: Style = AnsiColor::Red.on_default().bold();
 pub const NOTE: Style = AnsiColor::Cyan.on_default().bold();
+
+/// The object that takes the place of a result when there is none.
+#[derive(Serialize)]
+struct ErrorObject<'a> {
+    status: &'static str,
+    message: String,
+    hint: Option<&'a str>,
+    fatal_code: Option<i32>,
+    fatal_name: Option<&'static str>,
+    exit_code: u8,
+}
 
 /// Writes a result. Colours are left out unless stdout is a terminal that wants them.
 pub fn print(text: &str) -> Result<(), Failure> {
@@ -35,8 +45,17 @@ pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
 /// Tells why a command failed, and gives its exit code.
 pub fn failed(failure: &Failure, json: bool) -> ExitCode {
     if json {
+        let code = failure.fatal_code();
+        let object = ErrorObject {
+            status: "error",
+            message: failure.message(),
+            hint: failure.hint.as_deref(),
+            fatal_code: code.map(|code| code.raw()),
+            fatal_name: code.map(|code| code.name()),
+            exit_code: failure.exit_code,
+        };
         // If stdout cannot take the object, the reason still belongs on stderr.
-        if let Err(unwritten) = print_json(&error_object(failure)) {
+        if let Err(unwritten) = print_json(&object) {
             explain(&unwritten);
         }
     } else {
@@ -57,18 +76,6 @@ pub fn not_understood(error: &clap::Error) -> ExitCode {
     // Nobody is left to tell if this cannot be written.
     error.print().ok();
     if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS }
-}
-
-fn error_object(failure: &Failure) -> serde_json::Value {
-    let code = failure.fatal_code();
-    json!({
-        "status": "error",
-        "message": failure.message(),
-        "hint": failure.hint,
-        "fatal_code": code.map(|code| code.raw()),
-        "fatal_name": code.map(|code| code.name()),
-        "exit_code": failure.exit_code,
-    })
 }
 
 fn explain(failure: &Failure) {

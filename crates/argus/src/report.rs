@@ -1,19 +1,19 @@
-//! What `argus run` tells about a played case, as text and as JSON.
+//! What `argus run` tells about a played case: what text and JSON have in common.
 
-use std::fmt::Write;
+mod json;
+mod text;
+
 use std::time::Duration;
 
-use argus_scenes::compare::{OutputVerdict, Tolerance};
 use argus_scenes::play::Round;
-use comfy_table::{CellAlignment, Table};
-use serde_json::{Value, json};
 
-use crate::output::{BAD, GOOD, NOTE};
 use crate::run::Summary;
-use crate::table;
+
+pub use json::json;
+pub use text::text;
 
 /// What the comparison of all rounds came to.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     Pass,
     Fail,
@@ -29,14 +29,6 @@ impl Verdict {
             Verdict::NotCompared
         } else {
             Verdict::Pass
-        }
-    }
-
-    fn name(self) -> &'static str {
-        match self {
-            Verdict::Pass => "pass",
-            Verdict::Fail => "fail",
-            Verdict::NotCompared => "not_compared",
         }
     }
 }
@@ -69,146 +61,65 @@ fn passed(round: &Round) -> bool {
     round.outputs.iter().all(|output| output.pass)
 }
 
-/// The summary for people.
-pub fn text(summary: &Summary) -> String {
-    let Summary { scene, case, runtime, platform, played } = summary;
-    let mut text = String::new();
-    let mut row = |name: &str, value: String| text += &format!("{name:<10}{value}\n");
-    row("scene", format!("{}, case {}", scene.name, case.name));
-    row("runtime", format!("{} ({})", runtime.name(), runtime.short()));
-    let shown = shown_round(&played.rounds);
-    if let Some((_, Round { report, .. })) = shown {
-        let (clusters, threads) = (report.clusters, report.control_threads);
-        row("platform", format!("{}, {clusters} clusters, {threads} control threads", platform.name));
-        row("tasks", report.tasks.to_string());
-    }
-    row("time", time_text(&played.rounds));
-    let outputs = shown.map_or(&[][..], |(_, round)| &round.outputs);
-    if !outputs.is_empty() {
-        text += &format!("\n{}", table::lines(&outputs_table(outputs)));
-    }
-    text += "\n";
-    let tolerance = tolerance_text(played.tolerance);
-    match (Verdict::of(summary), shown) {
-        (Verdict::Pass, _) => text += &format!("{GOOD}PASS{GOOD:#}  every element is within {tolerance}\n"),
-        (Verdict::Fail, Some((number, round))) => {
-            text += &format!("{BAD}FAIL{BAD:#}  outputs differ by more than {tolerance}");
-            if played.rounds.len() > 1 {
-                text += &format!(", first in round {number} of {}", played.rounds.len());
-            }
-            text += "\n";
-            for output in round.outputs.iter().filter(|output| !output.pass) {
-                text += &mismatch_text(output);
-            }
-        }
-        _ => text += &format!("{NOTE}DONE{NOTE:#}  the run ended; its outputs were not compared\n"),
-    }
-    text
-}
+#[cfg(test)]
+mod tests {
+    use argus_runtime::{A2A3SIM, RunReport};
+    use argus_scenes::compare::{Tolerance, compare};
+    use argus_scenes::play::Played;
+    use argus_scenes::registry::{RuntimeKind, scene};
 
-fn time_text(rounds: &[Round]) -> String {
-    let Times { min, median, max } = Times::of(rounds);
-    match rounds {
-        [_] => format!("{median:.3?}"),
-        _ => {
-            format!("min {min:.3?}, median {median:.3?}, max {max:.3?} over {} rounds", rounds.len())
+    use super::*;
+
+    /// Rounds of the given milliseconds, each with these values of an output that should hold `EXPECTED`.
+    pub fn summary(rounds: &[(u64, Option<[f32; 3]>)]) -> Summary {
+        const EXPECTED: [f32; 3] = [1.0, 2.0, 4.0];
+        let tolerance = Tolerance::new(0.25, 0.0).unwrap();
+        let rounds = rounds.iter().map(|&(milliseconds, values)| Round {
+            report: RunReport {
+                tasks: 7,
+                elapsed: Duration::from_millis(milliseconds),
+                clusters: 3,
+                control_threads: 4,
+            },
+            outputs: values
+                .iter()
+                .map(|values| compare("out", values, &EXPECTED, tolerance).unwrap())
+                .collect(),
+        });
+        let scene = scene("vector_example").unwrap();
+        Summary {
+            scene,
+            case: &scene.cases[0],
+            runtime: RuntimeKind::Trb,
+            platform: &A2A3SIM,
+            played: Played { rounds: rounds.collect(), tolerance },
         }
     }
-}
 
-fn tolerance_text(tolerance: Tolerance) -> String {
-    if tolerance == Tolerance::EXACT {
-        return "tolerance 0 (exact)".into();
+    pub const RIGHT: Option<[f32; 3]> = Some([1.0, 2.5, 4.0]);
+    pub const WRONG: Option<[f32; 3]> = Some([1.0, 2.75, f32::NAN]);
+
+    #[test]
+    fn one_wrong_round_is_enough() {
+        assert_eq!(Verdict::of(&summary(&[(1, RIGHT), (1, RIGHT)])), Verdict::Pass);
+        assert_eq!(Verdict::of(&summary(&[(1, RIGHT), (1, WRONG), (1, RIGHT)])), Verdict::Fail);
     }
-    format!("rtol {:e}, atol {:e}", tolerance.rtol(), tolerance.atol())
-}
 
-fn outputs_table(outputs: &[OutputVerdict]) -> Table {
-    let mut table = table::plain(&[
-        "OUTPUT",
-        "VERDICT",
-        "ELEMENTS",
-        "MISMATCHES",
-        "MAX ABS ERROR",
-        "AT INDEX",
-        "MAX REL ERROR",
-    ]);
-    for output in outputs {
-        table.add_row([
-            output.name.clone(),
-            if output.pass { "pass" } else { "FAIL" }.into(),
-            output.elements.to_string(),
-            output.mismatches.to_string(),
-            error_text(output.max_abs_error),
-            output.worst_index.map_or_else(|| "-".into(), |index| index.to_string()),
-            error_text(output.max_rel_error),
-        ]);
+    #[test]
+    fn what_was_not_compared_did_not_pass() {
+        assert_eq!(Verdict::of(&summary(&[(1, None)])), Verdict::NotCompared);
     }
-    for column in table.column_iter_mut().skip(2) {
-        column.set_cell_alignment(CellAlignment::Right);
+
+    #[test]
+    fn the_first_wrong_round_is_shown_else_the_last() {
+        let shown = |summary: &Summary| shown_round(&summary.played.rounds).unwrap().0;
+        assert_eq!(shown(&summary(&[(1, RIGHT), (1, WRONG), (1, WRONG)])), 2);
+        assert_eq!(shown(&summary(&[(1, RIGHT), (1, RIGHT)])), 2);
     }
-    table
-}
 
-fn mismatch_text(output: &OutputVerdict) -> String {
-    let mut text = String::new();
-    let OutputVerdict { name, mismatches, elements, .. } = output;
-    if let Some(first) = output.first_mismatch {
-        let (actual, expected) = (value_text(first.actual), value_text(first.expected));
-        text += &format!("      first: {name}[{}] is {actual}, expected {expected}\n", first.index);
+    #[test]
+    fn the_median_of_an_even_count_lies_between_the_middle_two() {
+        let times = Times::of(&summary(&[(4, None), (1, None), (10, None), (2, None)]).played.rounds);
+        assert_eq!([times.min, times.median, times.max], [1, 3, 10].map(Duration::from_millis));
     }
-    text += &format!("      {mismatches} of the {elements} elements of {name} differ");
-    for (count, whose) in [(output.nan_actual, "output"), (output.nan_expected, "reference")] {
-        if count > 0 {
-            // Writing to a String does not fail.
-            write!(text, "; {count} are NaN in the {whose}").ok();
-        }
-    }
-    text + "\n"
-}
-
-fn error_text(error: f64) -> String {
-    if error == 0.0 || error.is_infinite() { error.to_string() } else { format!("{error:.2e}") }
-}
-
-/// The shortest text that stands for this value alone. Outputs are mostly f32, which need fewer digits.
-fn value_text(value: f64) -> String {
-    let narrow = value as f32;
-    if f64::from(narrow) == value { narrow.to_string() } else { value.to_string() }
-}
-
-/// The summary for programs.
-pub fn json(summary: &Summary) -> Value {
-    let Summary { scene, case, runtime, platform, played } = summary;
-    let milliseconds = |time: Duration| time.as_secs_f64() * 1e3;
-    let times = Times::of(&played.rounds);
-    let shown = shown_round(&played.rounds);
-    let report = shown.map(|(_, round)| &round.report);
-    let rounds: Vec<Value> = played
-        .rounds
-        .iter()
-        .map(|round| {
-            let pass = (!round.outputs.is_empty()).then(|| passed(round));
-            json!({ "elapsed_ms": milliseconds(round.report.elapsed), "pass": pass })
-        })
-        .collect();
-    json!({
-        "status": Verdict::of(summary).name(),
-        "scene": scene.name,
-        "case": case.name,
-        "platform": platform.name,
-        "runtime": runtime.name(),
-        "clusters": report.map(|report| report.clusters),
-        "control_threads": report.map(|report| report.control_threads),
-        "tasks": report.map(|report| report.tasks),
-        "elapsed_ms": {
-            "min": milliseconds(times.min),
-            "median": milliseconds(times.median),
-            "max": milliseconds(times.max),
-        },
-        "rounds": rounds,
-        "tolerance": played.tolerance,
-        "outputs_of_round": shown.map(|(number, _)| number),
-        "outputs": shown.map_or(&[][..], |(_, round)| &round.outputs),
-    })
 }

@@ -28,18 +28,17 @@ pub fn run(args: &RunArgs) -> Result<Summary, Failure> {
             .hint(hint.unwrap_or_else(|| "`argus list` shows the scenes and their cases".into()))
     })?;
     let runtime = args.runtime.as_deref().map(RuntimeKind::by_name).transpose().map_err(Failure::usage)?;
-    let (case, runtime) =
-        scene.case(args.case.as_deref(), runtime).map_err(|error| no_case(scene, error))?;
+    let (case, runtime) = scene.case(args.case.as_deref(), runtime).map_err(|error| no_case(scene, error))?;
     let options = PlayOptions {
         block_dim: args.block_dim,
         control_threads: args.aicpu_threads,
         rounds: rounds(args.rounds)?,
         skip_golden: args.skip_golden,
         tolerance: tolerance(args, case, runtime)?,
-        configure: None,
         progress_timeout: args.timeout.map(timeout).transpose()?,
         zero_fill: args.no_poison,
         reference_hazards: args.deps == Deps::Reference,
+        ..PlayOptions::default()
     };
     let played = play(case, runtime, platform, &options).map_err(not_played)?;
     Ok(Summary { scene, case, runtime, platform, played })
@@ -56,7 +55,7 @@ fn no_platform(error: PlatformError) -> Failure {
 fn no_case(scene: &Scene, error: SceneError) -> Failure {
     let hint = match &error {
         SceneError::Case { name, .. } => {
-            let known = scene.cases.iter().flat_map(|case| [case.name].into_iter().chain(names_of(case)));
+            let known = scene.cases.iter().flat_map(names_of);
             did_you_mean(name, known)
         }
         SceneError::NotOnRuntime { runtime, .. } => {
@@ -70,7 +69,7 @@ fn no_case(scene: &Scene, error: SceneError) -> Failure {
 }
 
 fn names_of(case: &Case) -> impl Iterator<Item = &'static str> {
-    case.aliases.iter().copied()
+    [case.name].into_iter().chain(case.aliases.iter().copied())
 }
 
 fn rounds(rounds: u32) -> Result<u32, Failure> {
@@ -103,28 +102,24 @@ fn tolerance(args: &RunArgs, case: &Case, runtime: RuntimeKind) -> Result<Option
 }
 
 fn not_played(error: PlayError) -> Failure {
-    let usage = |hint| (true, hint);
-    let failed = |hint: Option<&str>| (false, hint.map(str::to_owned));
-    let (is_usage, hint) = match &error {
-        PlayError::Run(RunError::Config(config)) => match config {
-            ConfigError::NoBlocks | ConfigError::NoControlThreads | ConfigError::ZeroTime { .. } => usage(None),
-            ConfigError::TooManyBlocks { asked, .. } => {
-                let larger = PLATFORMS.into_iter().find(|platform| platform.clusters >= *asked);
-                usage(larger.map(|platform| format!("{} has {} clusters", platform.name, platform.clusters)))
-            }
-            ConfigError::TooManyControlThreads { asked, .. } => {
-                let larger = PLATFORMS.into_iter().find(|platform| platform.control_threads >= *asked);
-                usage(larger.map(|platform| {
-                    format!("{} has {} control threads", platform.name, platform.control_threads)
-                }))
-            }
-            _ => failed(None),
-        },
-        PlayError::Run(RunError::Stuck { .. } | RunError::OrchestrationStuck { .. }) => {
-            failed(Some("--timeout SECONDS allows more time without progress"))
+    use ConfigError::{NoBlocks, NoControlThreads, TooManyBlocks, TooManyControlThreads, ZeroTime};
+    let larger = |enough: &dyn Fn(&Platform) -> bool| PLATFORMS.into_iter().find(|chip| enough(chip));
+    match &error {
+        PlayError::Run(RunError::Config(NoBlocks | NoControlThreads | ZeroTime { .. })) => {
+            Failure::usage(error)
         }
-        _ => failed(None),
-    };
-    let failure = if is_usage { Failure::usage(error) } else { Failure::failed(error) };
-    failure.hint(hint)
+        &PlayError::Run(RunError::Config(TooManyBlocks { asked, .. })) => {
+            let chip = larger(&|chip| chip.clusters >= asked);
+            Failure::usage(error).hint(chip.map(|chip| format!("{} has {}", chip.name, chip.clusters)))
+        }
+        &PlayError::Run(RunError::Config(TooManyControlThreads { asked, .. })) => {
+            let chip = larger(&|chip| chip.control_threads >= asked);
+            Failure::usage(error).hint(chip.map(|chip| format!("{} has {}", chip.name, chip.control_threads)))
+        }
+        PlayError::Run(RunError::Stuck { .. } | RunError::OrchestrationStuck { .. }) => {
+            let hint = "--timeout SECONDS allows more time without progress";
+            Failure::failed(error).hint(hint.to_owned())
+        }
+        _ => Failure::failed(error),
+    }
 }

@@ -1,1 +1,8 @@
+//! The command-line tool from the outside: exit codes, words, JSON.
 
+mod bad_usage;
+mod failures;
+mod list;
+mod readme;
+mod run;
+mod tool;

@@ -1,0 +1,109 @@
+//! The summary for programs.
+
+use std::time::Duration;
+
+use argus_scenes::compare::{OutputVerdict, Tolerance};
+use serde::Serialize;
+
+use super::{Times, Verdict, passed, shown_round};
+use crate::run::Summary;
+
+/// The object that `argus run --json` prints when a run came to its end.
+#[derive(Serialize)]
+pub struct Report<'a> {
+    /// `pass`, `fail`, or `not_compared`. A run without an end has `error` and other keys.
+    status: &'static str,
+    scene: &'static str,
+    case: &'static str,
+    platform: &'static str,
+    runtime: &'static str,
+    clusters: Option<u32>,
+    control_threads: Option<u32>,
+    tasks: Option<u64>,
+    elapsed_ms: Elapsed,
+    rounds: Vec<RoundReport>,
+    tolerance: Tolerance,
+    /// The round, counted from 1, that `outputs` belongs to: the first that failed, else the last.
+    outputs_of_round: Option<usize>,
+    outputs: &'a [OutputVerdict],
+}
+
+#[derive(Serialize)]
+struct Elapsed {
+    min: f64,
+    median: f64,
+    max: f64,
+}
+
+#[derive(Serialize)]
+struct RoundReport {
+    elapsed_ms: f64,
+    /// Null when nothing was compared.
+    pass: Option<bool>,
+}
+
+pub fn json(summary: &Summary) -> Report<'_> {
+    let Summary { scene, case, runtime, platform, played } = summary;
+    let times = Times::of(&played.rounds);
+    let shown = shown_round(&played.rounds);
+    let report = shown.map(|(_, round)| &round.report);
+    let rounds = played.rounds.iter().map(|round| RoundReport {
+        elapsed_ms: milliseconds(round.report.elapsed),
+        pass: (!round.outputs.is_empty()).then(|| passed(round)),
+    });
+    Report {
+        status: match Verdict::of(summary) {
+            Verdict::Pass => "pass",
+            Verdict::Fail => "fail",
+            Verdict::NotCompared => "not_compared",
+        },
+        scene: scene.name,
+        case: case.name,
+        platform: platform.name,
+        runtime: runtime.name(),
+        clusters: report.map(|report| report.clusters),
+        control_threads: report.map(|report| report.control_threads),
+        tasks: report.map(|report| report.tasks),
+        elapsed_ms: Elapsed {
+            min: milliseconds(times.min),
+            median: milliseconds(times.median),
+            max: milliseconds(times.max),
+        },
+        rounds: rounds.collect(),
+        tolerance: played.tolerance,
+        outputs_of_round: shown.map(|(number, _)| number),
+        outputs: shown.map_or(&[], |(_, round)| &round.outputs),
+    }
+}
+
+fn milliseconds(time: Duration) -> f64 {
+    time.as_secs_f64() * 1e3
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{RIGHT, WRONG, summary};
+    use super::*;
+
+    fn object(summary: &Summary) -> serde_json::Value {
+        serde_json::to_value(json(summary)).unwrap()
+    }
+
+    #[test]
+    fn a_failure_names_its_round_and_its_first_mismatch() {
+        let object = object(&summary(&[(1, RIGHT), (2, WRONG)]));
+        assert_eq!(object["status"], "fail");
+        assert_eq!(object["rounds"][0]["pass"], true);
+        assert_eq!(object["rounds"][1]["pass"], false);
+        assert_eq!(object["outputs_of_round"], 2);
+        assert_eq!(object["outputs"][0]["first_mismatch"]["index"], 1);
+        assert_eq!(object["outputs"][0]["max_abs_error"], "inf");
+    }
+
+    #[test]
+    fn a_round_that_was_not_compared_neither_passed_nor_failed() {
+        let object = object(&summary(&[(1, None)]));
+        assert_eq!(object["status"], "not_compared");
+        assert!(object["rounds"][0]["pass"].is_null());
+    }
+}

@@ -1,0 +1,43 @@
+//! The README keeps its word: its commands work, its scenes exist.
+
+use argus_scenes::registry::scenes;
+
+use crate::tool::argus;
+
+const README: &str = include_str!("../../../../README.md");
+
+/// The calls of the tool in fenced `sh` and `console` blocks, without the words that start it.
+fn calls() -> Vec<&'static str> {
+    let mut calls = Vec::new();
+    let mut fence = None;
+    for line in README.lines() {
+        match (fence, line.strip_prefix("```")) {
+            (None, Some(language)) => fence = Some(language),
+            (Some(_), Some(_)) => fence = None,
+            (Some("sh" | "console"), None) => {
+                let starts = ["argus ", "cargo run --release -- "];
+                let call = starts.iter().find_map(|start| line.trim_start_matches("$ ").strip_prefix(start));
+                calls.extend(call);
+            }
+            _ => {}
+        }
+    }
+    calls
+}
+
+#[test]
+fn each_command_works() {
+    let calls = calls();
+    assert!(calls.contains(&"run paged_attention --case CaseSmall1"), "{calls:?}");
+    for call in calls {
+        let ended = argus(call);
+        assert_eq!(ended.code, 0, "argus {call}: {}", ended.stderr);
+    }
+}
+
+#[test]
+fn each_scene_has_a_row() {
+    for scene in scenes() {
+        assert!(README.contains(&format!("| `{}` |", scene.name)), "{}", scene.name);
+    }
+}

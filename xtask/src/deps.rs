@@ -1,0 +1,111 @@
+//! Who may depend on whom in this workspace.
+//!
+//! Directions are part of the design: readers of dumps never lean on the runtime, nothing leans on the
+//! command-line tool. A table keeps them visible, and this check keeps the table true. Development
+//! dependencies count as well: a test that reaches the wrong way makes the same knot.
+
+use std::collections::BTreeMap;
+
+use serde_json::Value;
+
+use crate::step::{Result, cargo};
+
+enum Allowed {
+    Only(&'static [&'static str]),
+    Everything,
+}
+
+const ALLOWED: &[(&str, Allowed)] = &[
+    ("argus-abi", Allowed::Only(&[])),
+    ("argus-gm", Allowed::Only(&[])),
+    ("argus-tile", Allowed::Only(&["argus-abi", "argus-gm"])),
+    ("argus-capture", Allowed::Only(&["argus-abi", "argus-gm"])),
+    ("argus-runtime", Allowed::Only(&["argus-abi", "argus-gm", "argus-tile", "argus-capture"])),
+    ("argus-dump", Allowed::Only(&["argus-abi", "argus-capture"])),
+    ("argus-scenes", Allowed::Only(&["argus-abi", "argus-gm", "argus-tile", "argus-runtime"])),
+    ("argus", Allowed::Everything),
+    ("xtask", Allowed::Only(&[])),
+];
+
+/// What cargo knows about the members of the workspace.
+pub fn metadata() -> Result<Value> {
+    let answer = cargo(&["metadata", "--format-version", "1", "--no-deps"]).output()?;
+    if !answer.status.success() {
+        return Err(String::from_utf8_lossy(&answer.stderr).trim().into());
+    }
+    Ok(serde_json::from_slice(&answer.stdout)?)
+}
+
+/// Fails with every edge that the table does not allow.
+pub fn check(metadata: &Value) -> Result<()> {
+    let members = edges(metadata);
+    let mut complaints = Vec::new();
+    for (member, needed) in &members {
+        match ALLOWED.iter().find(|(name, _)| name == member) {
+            None => complaints.push(format!("{member} is not in the table of xtask/src/deps.rs")),
+            Some((_, Allowed::Everything)) => {}
+            Some((_, Allowed::Only(allowed))) => {
+                let inner = needed.iter().filter(|name| members.contains_key(*name));
+                let wrong = inner.filter(|name| !allowed.contains(name));
+                complaints.extend(wrong.map(|name| format!("{member} must not depend on {name}")));
+            }
+        }
+    }
+    if complaints.is_empty() { Ok(()) } else { Err(complaints.join("; ").into()) }
+}
+
+/// For each member, the names it depends on in any way: at run time, for its build or for its tests.
+fn edges(metadata: &Value) -> BTreeMap<&str, Vec<&str>> {
+    let edges = items(&metadata["packages"]).iter().filter_map(|package| {
+        let dependencies = items(&package["dependencies"]).iter();
+        let names = dependencies.filter_map(|dependency| dependency["name"].as_str());
+        Some((package["name"].as_str()?, names.collect()))
+    });
+    edges.collect()
+}
+
+fn items(list: &Value) -> &[Value] {
+    list.as_array().map_or(&[], Vec::as_slice)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn workspace(member: &str, dependency: Value) -> Value {
+        json!({ "packages": [
+            { "name": "argus-runtime", "dependencies": [] },
+            { "name": "argus-abi", "dependencies": [] },
+            { "name": member, "dependencies": [dependency] },
+        ] })
+    }
+
+    #[test]
+    fn edges_of_the_table_and_foreign_crates_are_allowed() {
+        for name in ["argus-abi", "serde"] {
+            check(&workspace("argus-dump", json!({ "name": name, "kind": null }))).unwrap();
+        }
+        check(&workspace("argus", json!({ "name": "argus-runtime", "kind": null }))).unwrap();
+    }
+
+    #[test]
+    fn other_edges_are_not_even_for_tests() {
+        for kind in [Value::Null, json!("dev"), json!("build")] {
+            let error = check(&workspace("argus-dump", json!({ "name": "argus-runtime", "kind": kind })));
+            assert_eq!(error.unwrap_err().to_string(), "argus-dump must not depend on argus-runtime");
+        }
+    }
+
+    #[test]
+    fn a_member_without_a_row_is_refused() {
+        let error = check(&workspace("argus-new", json!({ "name": "serde", "kind": null })));
+        assert!(error.unwrap_err().to_string().contains("argus-new is not in the table"));
+    }
+
+    #[test]
+    fn this_workspace_keeps_to_the_table() {
+        check(&metadata().unwrap()).unwrap();
+    }
+}

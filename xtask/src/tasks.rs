@@ -1,0 +1,66 @@
+//! What each chore consists of.
+
+use std::path::PathBuf;
+
+use crate::deps::{self, metadata};
+use crate::step::{Result, cargo, run, step};
+
+/// Everything a change must pass. Quick checks come first; the tests come last, so that their summary
+/// closes the output.
+pub fn test() -> Result<()> {
+    step("formatting", || run(&mut cargo(&["fmt", "--all", "--check"])))?;
+    deps()?;
+    step("lints", || {
+        run(&mut cargo(&["clippy", "--workspace", "--all-targets", "--", "--deny", "warnings"]))
+    })?;
+    step("documentation", || {
+        run(cargo(&["doc", "--workspace", "--no-deps"]).env("RUSTDOCFLAGS", "--deny warnings"))
+    })?;
+    loom()?;
+    step("documentation tests", || run(&mut cargo(&["test", "--workspace", "--doc", "--quiet"])))?;
+    install_nextest()?;
+    step("tests", || run(&mut cargo(&["nextest", "run", "--workspace"])))
+}
+
+/// Who may depend on whom.
+pub fn deps() -> Result<()> {
+    step("dependency directions", || deps::check(&metadata()?))
+}
+
+/// Model checks of the runtime's hand-offs. `--cfg loom` changes every crate of the tree, so the build has a
+/// directory of its own: sharing one would rebuild everything at each change between the two.
+pub fn loom() -> Result<()> {
+    step("loom", || {
+        let target = target_directory()?.join("loom");
+        let mut command = cargo(&["test", "--release", "-p", "argus-runtime", "--test", "loom"]);
+        run(command.arg("--target-dir").arg(target).env("RUSTFLAGS", "--cfg loom"))
+    })
+}
+
+/// The benchmarks.
+pub fn bench() -> Result<()> {
+    step("benchmarks", || run(&mut cargo(&["bench", "--workspace"])))
+}
+
+/// What takes too long for every change.
+pub fn long() -> Result<()> {
+    install_nextest()?;
+    let tests_of = |package| cargo(&["nextest", "run", "--release", "--profile", "long", "-p", package]);
+    step("10000 random graphs", || run(tests_of("argus-runtime").env("ARGUS_GRAPHS", "10000")))?;
+    loom()?;
+    step("scene matrix", || run(tests_of("argus-scenes").env("ARGUS_LONG", "1")))
+}
+
+fn install_nextest() -> Result<()> {
+    let asked = cargo(&["nextest", "--version"]).output();
+    if asked.is_ok_and(|answer| answer.status.success()) {
+        return Ok(());
+    }
+    step("installing cargo-nextest", || run(&mut cargo(&["install", "cargo-nextest", "--locked"])))
+}
+
+fn target_directory() -> Result<PathBuf> {
+    let metadata = metadata()?;
+    let directory = metadata["target_directory"].as_str();
+    Ok(directory.ok_or("cargo metadata names no target directory")?.into())
+}
