@@ -4,7 +4,7 @@ use argus_abi::capture::{ArgumentEntry, EdgesEntry, SkipEntry, TaskEntry};
 
 /// Receives what the collector drains, one thing at a time, each lane's entries in their order.
 ///
-/// After an error the collector calls nothing but [`Sink::close`]; it keeps draining, so that the device
+/// After an error the collector calls nothing of it any more; it keeps draining, so that the device
 /// does not wait for a sink that is gone, and counts what is lost.
 pub trait Sink: Send {
     type Error: std::error::Error + Send + Sync + 'static;

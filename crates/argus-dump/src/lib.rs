@@ -1,1 +1,68 @@
 //! A dump at rest.
+//!
+//! What comes in: the entries and payload bytes that a collector drains, through
+//! [`argus_capture::Sink`]. What goes out: one directory.
+//!
+//! ```text
+//! tensor_dump.bin      payloads, one after the other, equal ones once
+//! tensor_dump.journal  fixed-size checksummed entries, appended as they come
+//! tensor_dump.json     the manifest, written at the end, by rename
+//! graph.json           kernels, tasks, edges and scopes, written at the end, by rename
+//! run.json             who ran what, written at the start and again at the end, by rename
+//! ```
+//!
+//! Guarantees:
+//! - A journal entry never names payload bytes that are not in the payload file yet, so a process killed at
+//!   any moment leaves a journal of which every whole entry can be believed.
+//! - A payload is stored whole or its record does not exist.
+//! - The first write that fails ends the dump; the error says what is saved, counted from the files.
+//!
+//! What it never does: talk to devices, drop entries, or write a file that it did not create.
+//!
+//! | module | subject |
+//! |---|---|
+//! | [`directory`] | where a run's files go |
+//! | [`journal`] | the journal: its format, its writer, its reader |
+//! | [`writer`] | the sink |
+//! | [`stats`] | statistics of payloads in passing |
+//! | [`numbers`] | raw bits of every element type as numbers |
+
+mod atomic;
+mod block;
+pub mod directory;
+mod error;
+mod graph;
+mod info;
+pub mod journal;
+mod manifest;
+mod map;
+pub mod numbers;
+mod payload;
+mod run;
+mod spool;
+pub mod stats;
+mod stream;
+mod text;
+pub mod writer;
+
+pub use directory::RunDirectory;
+pub use error::{DumpError, Saved};
+pub use info::{
+    DumpInfo, DumpOptions, DumpSummary, KernelInfo, LaneLedger, LedgerSummary, OrchestrationArg, RunEnd,
+    RunStatus, StatsMode, new_run_id,
+};
+pub use journal::{Journal, JournalError};
+pub use writer::DumpWriter;
+
+/// Name of the directory that holds a dump's files.
+pub const DUMP_DIRECTORY: &str = "tensor_dump";
+/// Name of the payload file.
+pub const PAYLOAD_FILE: &str = "tensor_dump.bin";
+/// Name of the journal.
+pub const JOURNAL_FILE: &str = "tensor_dump.journal";
+/// Name of the manifest.
+pub const MANIFEST_FILE: &str = "tensor_dump.json";
+/// Name of the graph.
+pub const GRAPH_FILE: &str = "graph.json";
+/// Name of the description of the run.
+pub const RUN_FILE: &str = "run.json";

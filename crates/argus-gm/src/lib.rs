@@ -7,7 +7,7 @@
 //! # What a race does
 //!
 //! A user's program may let two tasks touch the same bytes at once. That must show as a wrong value, not
-//! as undefined behaviour of this process. So global memory is never borrowed as a slice: [`raw`] moves it
+//! as undefined behaviour of this process. So global memory is never borrowed as a slice: the module `raw` moves it
 //! word by word with relaxed atomic loads and stores, which may interleave but not misbehave.
 //!
 //! # Poison

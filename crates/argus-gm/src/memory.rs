@@ -49,7 +49,7 @@ pub enum MemoryError {
 struct Allocation {
     base: u64,
     len: u64,
-    /// Held for its lifetime only; access goes through [`raw`].
+    /// Held for its lifetime only; access goes through `raw`.
     _map: MmapMut,
     /// Held by whoever reads, changes and writes back.
     updates: Mutex<()>,

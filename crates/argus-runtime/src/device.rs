@@ -1,11 +1,13 @@
 //! A device: global memory of a platform, and the runs on it.
 
+use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicBool;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use argus_abi::{ArgDirection, Tensor};
+use argus_capture::{CaptureConfig, Ledger, Recorder, Selection, Session, Sink};
 use argus_gm::{Buffer, Fill, GlobalMemory, MemoryError};
 
 use crate::config::RunConfig;
@@ -18,6 +20,7 @@ use crate::monitor;
 use crate::platform::Platform;
 use crate::program::{EntryArgs, HostArgs, Orchestration, Program};
 use crate::schedule::Scheduler;
+use crate::schedule::capture::Capture;
 use crate::schedule::chip::Chip;
 use crate::schedule::crew::{Crew, panic_message};
 use crate::schedule::ring::Ring;
@@ -30,6 +33,8 @@ pub struct Device {
     platform: &'static Platform,
     /// Set when a kernel never gave its thread back: that thread may still touch this device's memory.
     abandoned: bool,
+    /// Set by anybody to end the run that goes on.
+    interrupt: Arc<AtomicBool>,
 }
 
 /// What a finished run tells.
@@ -43,13 +48,74 @@ pub struct RunReport {
     pub control_threads: u32,
 }
 
+/// When captured entries leave the device.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Collect {
+    /// While the run goes on, through rings of this many entries and payload bytes per lane.
+    Streaming { entries: usize, payload_bytes: usize },
+    /// When it has ended, out of this much memory per lane.
+    AfterSync { memory_per_lane: usize },
+}
+
+impl Default for Collect {
+    fn default() -> Collect {
+        Collect::Streaming { entries: CaptureConfig::RING_ENTRIES, payload_bytes: CaptureConfig::RING_BYTES }
+    }
+}
+
+/// What to capture of a run, and how.
+#[derive(Clone, Debug)]
+pub struct CaptureRequest {
+    pub selection: Arc<Selection>,
+    /// Payloads are only passed through for their statistics.
+    pub stats_only: bool,
+    pub collect: Collect,
+}
+
+/// What is known of a run when its sink is opened.
+#[derive(Debug)]
+pub struct Opening<'a> {
+    pub clusters: u32,
+    pub control_threads: u32,
+    pub entry: &'a EntryArgs,
+}
+
+/// How a captured run ended.
+pub struct CapturedRun<S> {
+    pub result: Result<RunReport, RunError>,
+    /// Missing if the run failed before anything could be captured.
+    pub captured: Option<Captured<S>>,
+}
+
+/// What was captured.
+pub struct Captured<S> {
+    /// Missing if the collector panicked.
+    pub sink: Option<S>,
+    pub ledger: Ledger,
+}
+
+/// Everything a run needs before its threads start.
+struct Stage {
+    memory: Arc<GlobalMemory>,
+    rings: Vec<Ring>,
+    lanes: usize,
+    entry: Arc<EntryArgs>,
+    clusters: u32,
+    control_threads: u32,
+}
+
 impl Device {
     pub fn new(platform: &'static Platform) -> Device {
-        Device { platform, abandoned: false }
+        Device { platform, abandoned: false, interrupt: Arc::default() }
     }
 
     pub fn platform(&self) -> &'static Platform {
         self.platform
+    }
+
+    /// Setting the flag ends the run that goes on, soon and in order.
+    pub fn interrupt_flag(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.interrupt)
     }
 
     /// Runs a program to its end. On success the output arguments hold the results; on failure arguments
@@ -60,6 +126,59 @@ impl Device {
         args: &mut HostArgs,
         config: &RunConfig,
     ) -> Result<RunReport, RunError> {
+        let stage = self.prepare(program, args, config)?;
+        self.execute(stage, program, args, config, None)
+    }
+
+    /// Runs a program and captures what `request` says into the sink that `open` makes.
+    pub fn run_captured<S: Sink + 'static>(
+        &mut self,
+        program: &Program,
+        args: &mut HostArgs,
+        config: &RunConfig,
+        request: &CaptureRequest,
+        open: impl FnOnce(&Opening<'_>) -> Result<S, Box<dyn Error + Send + Sync>>,
+    ) -> CapturedRun<S> {
+        let started = self.prepare(program, args, config).and_then(|stage| {
+            let Stage { entry, clusters, control_threads, .. } = &stage;
+            let opening = Opening { clusters: *clusters, control_threads: *control_threads, entry };
+            let sink = open(&opening).map_err(|error| RunError::Capture(error.to_string()))?;
+            // One lane per control thread that schedules, and one for the orchestration.
+            let capture = self.capture_config(request.collect, stage.lanes + 1);
+            let (session, recorders) = Session::start(&stage.memory, capture, sink)
+                .map_err(|error| RunError::Capture(error.to_string()))?;
+            Ok((stage, session, recorders))
+        });
+        let (stage, session, mut recorders) = match started {
+            Ok(started) => started,
+            Err(error) => return CapturedRun { result: Err(error), captured: None },
+        };
+        let orchestration = recorders.pop().expect("a session has as many recorders as lanes");
+        let capture = Capture::new(
+            Arc::clone(&request.selection),
+            request.stats_only,
+            session.status(),
+            orchestration,
+            Arc::clone(&stage.memory),
+        );
+        let result = self.execute(stage, program, args, config, Some((capture, recorders)));
+        let (sink, ledger) = session.finish();
+        CapturedRun { result, captured: Some(Captured { sink, ledger }) }
+    }
+
+    fn capture_config(&self, collect: Collect, lanes: usize) -> CaptureConfig {
+        match collect {
+            Collect::Streaming { entries, payload_bytes } => CaptureConfig {
+                lanes,
+                entries_per_lane: entries,
+                payload_bytes_per_lane: payload_bytes,
+                transport: self.platform.transport,
+            },
+            Collect::AfterSync { memory_per_lane } => CaptureConfig::after_sync(lanes, memory_per_lane),
+        }
+    }
+
+    fn prepare(&self, program: &Program, args: &HostArgs, config: &RunConfig) -> Result<Stage, RunError> {
         if self.abandoned {
             return Err(ConfigError::Abandoned.into());
         }
@@ -78,11 +197,23 @@ impl Device {
             _ => (control_threads as usize - 1).max(1),
         };
         let entry = Arc::new(bind(&memory, args, &program.orchestration)?);
+        Ok(Stage { memory, rings, lanes, entry, clusters, control_threads })
+    }
+
+    fn execute(
+        &mut self,
+        stage: Stage,
+        program: &Program,
+        args: &mut HostArgs,
+        config: &RunConfig,
+        capture: Option<(Capture, Vec<Recorder>)>,
+    ) -> Result<RunReport, RunError> {
+        let Stage { memory, rings, lanes, entry, clusters, control_threads } = stage;
         let stop = Arc::new(AtomicBool::new(false));
         let scheduler = Arc::new_cyclic(|this| {
             let chip = Chip::new(self.platform, clusters as usize, config.fill, Arc::clone(&memory), &stop);
-            let kernels = program.kernels.clone();
-            Scheduler::new(chip, kernels, rings, lanes, Arc::clone(&stop), Crew::new(this.clone()))
+            let (kernels, crew) = (program.kernels.clone(), Crew::new(this.clone()));
+            Scheduler::new(chip, kernels, rings, lanes, Arc::clone(&stop), crew, capture)
         });
         let started = Instant::now();
         let built = Arc::new(Mutex::new(Built::default()));
@@ -98,12 +229,14 @@ impl Device {
         for _ in 1..config.host_threads.unwrap_or(cpus).max(1) {
             scheduler.crew.hire(|_, _| ());
         }
-        let ended = monitor::watch(&scheduler, config.progress_timeout);
+        let ended = monitor::watch(&scheduler, config.progress_timeout, &self.interrupt);
         let elapsed = started.elapsed();
         if ended.abandoned {
             self.abandoned = true;
         }
         let built = std::mem::take(&mut *relock(built.lock()));
+        let on_rings = scheduler.rings.iter().flat_map(Ring::live);
+        scheduler.end_capture(built.tasks.iter().cloned().chain(on_rings));
         for task in &built.tasks {
             task.unlink();
         }

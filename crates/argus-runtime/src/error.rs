@@ -80,6 +80,10 @@ pub enum RunError {
     KernelFault { site: KernelSite, fault: Fault },
     #[error("{site} panicked{at}: {message}")]
     KernelPanic { site: KernelSite, at: String, message: String },
+    #[error("capture cannot start: {0}")]
+    Capture(String),
+    #[error("the run was interrupted")]
+    Interrupted,
     #[error("the orchestration panicked: {message}")]
     OrchestrationPanic { message: String },
     #[error(

@@ -32,12 +32,12 @@ pub mod schedule;
 mod sync;
 
 pub use config::{Hazards, RINGS, RingConfig, RunConfig};
-pub use device::{Device, RunReport};
+pub use device::{CaptureRequest, Captured, CapturedRun, Collect, Device, Opening, RunReport};
 pub use error::{ConfigError, Fatal, KernelSite, RunError};
 pub use graph::abg::Abg;
 pub use graph::arg::{Arg, MixedKernels, TaskOutputs, TensorCreateInfo};
 pub use graph::frame::ScopeMode;
-pub use graph::hbg::Hbg;
+pub use graph::hbg::{Hbg, SlotInfo};
 pub use graph::trb::Trb;
 pub use kernels::{KernelEntry, KernelTable};
 pub use platform::{A2A3SIM, A5SIM, PLATFORMS, Platform, PlatformError};

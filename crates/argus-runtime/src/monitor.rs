@@ -1,6 +1,7 @@
 //! The thread that called `run` watches the run: it ends a run that makes no progress, tells a deadlock from
 //! a kernel that does not end, and gives up on a thread that does not come back.
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use crate::error::{KernelSite, RunError};
@@ -19,17 +20,23 @@ pub struct Ended {
     pub abandoned: bool,
 }
 
-/// Waits for the end of a run.
-pub fn watch(scheduler: &Scheduler, limit: Duration) -> Ended {
+/// Waits for the end of a run, or ends it when `interrupt` is set.
+pub fn watch(scheduler: &Scheduler, limit: Duration, interrupt: &AtomicBool) -> Ended {
     let mut progress = Progress::of(scheduler);
     let mut stuck_core = None;
     while !scheduler.outcome.wait(TICK.min(limit)) {
+        if interrupt.load(Ordering::Relaxed) {
+            scheduler.end(Some(RunError::Interrupted));
+            continue;
+        }
         if let Some(deadlock) = find_deadlock(scheduler) {
             scheduler.end(Some(deadlock));
             continue;
         }
         let now = Progress::of(scheduler);
-        if now.counts != progress.counts {
+        // A producer that waits for the collector is not stuck: it goes on as soon as there is room.
+        let capturing = scheduler.capture.as_ref().is_some_and(|capture| capture.status.is_waiting());
+        if now.counts != progress.counts || capturing {
             progress = now;
         } else if progress.at.elapsed() >= limit {
             stuck_core = scheduler.chip.cells().find(|(_, cell)| cell.activity.current().is_some());

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use argus_abi::capture::edge_reason;
 use argus_abi::{FatalCode, FuncId, TaskId};
 use smallvec::SmallVec;
 
@@ -73,6 +74,9 @@ impl Abg {
         if !self.frame.is_in_open_scope(consumer) {
             let message = format!("task {consumer} cannot be given a dependency: its scope has ended");
             return Err(self.frame.fail(Fatal::invalid(message)));
+        }
+        if let Some(capture) = &self.frame.scheduler.capture {
+            capture.edges(consumer.raw(), &[(producer.raw(), edge_reason::EXPLICIT)]);
         }
         match self.frame.find(producer) {
             // Ordering only: memory is kept by whoever uses a tensor of the producer, not by who waits.

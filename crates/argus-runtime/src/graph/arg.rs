@@ -68,6 +68,8 @@ impl MixedKernels {
 pub struct Arg {
     pub(crate) tensors: Vec<TensorArg>,
     pub(crate) scalars: Vec<u64>,
+    pub(crate) scalar_types: Vec<DType>,
+    pub(crate) marks: u64,
     pub(crate) dependencies: Vec<TaskId>,
     pub(crate) blocks: Option<u32>,
     pub(crate) sync_start: bool,
@@ -104,18 +106,38 @@ impl Arg {
         self.tensor(TensorArg::Existing(*tensor, TensorArgType::NoDep))
     }
 
-    /// The raw bits of a scalar.
-    pub fn scalar(mut self, bits: u64) -> Arg {
+    /// The raw bits of a scalar whose type is not said.
+    pub fn scalar(self, bits: u64) -> Arg {
+        self.scalar_of(DType::U64, bits)
+    }
+
+    /// The raw bits of a scalar, zero-extended from its own width.
+    pub fn scalar_of(mut self, dtype: DType, bits: u64) -> Arg {
         if self.scalars.len() == MAX_SCALARS {
             return self.refuse(format!("a task has at most {MAX_SCALARS} scalars"));
         }
         self.scalars.push(bits);
+        self.scalar_types.push(dtype);
         self
     }
 
     /// An f32, stored as its 32 bits.
     pub fn scalar_f32(self, value: f32) -> Arg {
-        self.scalar(u64::from(value.to_bits()))
+        self.scalar_of(DType::F32, u64::from(value.to_bits()))
+    }
+
+    /// An i32, stored as its 32 bits.
+    pub fn scalar_i32(self, value: i32) -> Arg {
+        self.scalar_of(DType::I32, u64::from(value as u32))
+    }
+
+    /// Marks the argument added last: levels `partial` and `hybrid` capture it.
+    pub fn dump(mut self) -> Arg {
+        match (self.tensors.len() + self.scalars.len()).checked_sub(1) {
+            Some(last) => self.marks |= 1 << last,
+            None => return self.refuse("dump marks the argument before it, and there is none".into()),
+        }
+        self
     }
 
     /// Tasks that must complete first, whatever the tensors say. Several calls add up.

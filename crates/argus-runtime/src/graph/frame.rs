@@ -305,7 +305,8 @@ impl Frame {
             }
             let done = scheduler.completed();
             scheduler.crew.help(|| {
-                scheduler.work(self.worker, || scheduler.completed() != done || scheduler.is_quiet() || late())
+                scheduler
+                    .work(self.worker, || scheduler.completed() != done || scheduler.is_quiet() || late())
             });
             // Too late is too late, also when the kernel waited for ran on this very thread.
             if late() {
@@ -333,7 +334,13 @@ impl Frame {
         }
         let bytes = self.heap_bytes(arg)?;
         let place = self.place(bytes, edges)?;
-        let mut args = TaskArgs { scalars: arg.scalars.iter().copied().collect(), ..TaskArgs::default() };
+        let mut args = TaskArgs {
+            scalars: arg.scalars.iter().copied().collect(),
+            scalar_types: arg.scalar_types.iter().copied().collect(),
+            marks: arg.marks,
+            scope_depth: self.depth() as u32,
+            ..TaskArgs::default()
+        };
         args.tensors.reserve_exact(arg.tensors.len());
         let mut outputs = Vec::new();
         let mut at = place.heap_addr;

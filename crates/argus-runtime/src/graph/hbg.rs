@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use argus_abi::args::{KernelAbi, MAX_RAW_ARGS};
-use argus_abi::{CoreType, FuncId, TaskId};
+use argus_abi::capture::{edge_reason, skip_reason};
+use argus_abi::{ArgDirection, CoreType, DType, FuncId, TaskId, Tensor};
 use argus_gm::{Fill, GlobalMemory};
 
 use crate::error::Fatal;
 use crate::program::EntryArgs;
 use crate::schedule::Scheduler;
-use crate::schedule::task::{Launch, Task, TaskArgs, Work};
+use crate::schedule::task::{ArgumentDescription, Launch, Task, TaskArgs, Work};
 
 /// Tasks a graph may have.
 pub const MAX_TASKS: usize = 131_072;
@@ -28,8 +29,36 @@ pub struct Hbg {
     memory: Arc<GlobalMemory>,
     fill: Fill,
     args: Arc<EntryArgs>,
-    tasks: Vec<Arc<Task>>,
+    /// Nobody else sees them before the graph is whole.
+    tasks: Vec<Task>,
+    edges: Vec<(u32, u32)>,
     pairs: Vec<TensorPair>,
+}
+
+/// What a slot of a task holds, as the orchestration describes it for capture.
+#[derive(Clone, Debug)]
+pub enum SlotInfo {
+    /// The address of a row-major buffer of `raw_shape`, of which the task uses the box of `shape` at
+    /// `offsets`.
+    Tensor {
+        dtype: DType,
+        shape: Vec<u32>,
+        raw_shape: Vec<u32>,
+        offsets: Vec<u32>,
+    },
+    Scalar(DType),
+}
+
+impl SlotInfo {
+    /// A tensor that is its whole buffer.
+    pub fn tensor(dtype: DType, shape: &[u32]) -> SlotInfo {
+        SlotInfo::Tensor {
+            dtype,
+            shape: shape.into(),
+            raw_shape: shape.into(),
+            offsets: vec![0; shape.len()],
+        }
+    }
 }
 
 impl Hbg {
@@ -39,7 +68,7 @@ impl Hbg {
         fill: Fill,
         args: Arc<EntryArgs>,
     ) -> Hbg {
-        Hbg { scheduler, memory, fill, args, tasks: Vec::new(), pairs: Vec::new() }
+        Hbg { scheduler, memory, fill, args, tasks: Vec::new(), edges: Vec::new(), pairs: Vec::new() }
     }
 
     /// Allocates device memory that lives until the run ends.
@@ -105,35 +134,96 @@ impl Hbg {
         let number = self.tasks.len();
         let id = TaskId::from_raw(number as u64);
         let args = TaskArgs { scalars: args.iter().copied().collect(), ..TaskArgs::default() };
-        self.tasks.push(Arc::new(Task::new(id, Work::Kernels(launch), args, 0)));
+        self.tasks.push(Task::new(id, Work::Kernels(launch), args, 0));
         self.scheduler.count_submitted();
         Ok(number)
+    }
+
+    /// Adds a task and says what its slots hold.
+    pub fn add_task_with_tensor_info(
+        &mut self,
+        args: &[u64],
+        func: FuncId,
+        core_type: CoreType,
+        info: &[SlotInfo],
+    ) -> Result<usize, Fatal> {
+        let task = self.add_task(args, func, core_type)?;
+        self.set_tensor_info_to_task(task, info)?;
+        Ok(task)
+    }
+
+    /// Says what the slots of a task hold, so that it can be captured. Information that does not fit the
+    /// task or its kernel's signature does not end the run: the capture says which task and why.
+    pub fn set_tensor_info_to_task(&mut self, task: usize, info: &[SlotInfo]) -> Result<(), Fatal> {
+        let count = self.tasks.len();
+        let Some(described) = self.tasks.get_mut(task) else {
+            return Err(Fatal::invalid(format!("there is no task {task} in a graph of {count} tasks")));
+        };
+        let Work::Kernels(launch) = &described.work else { return Ok(()) };
+        let signature = launch
+            .members()
+            .next()
+            .and_then(|(_, func)| self.scheduler.kernels.get(func))
+            .map_or(&[][..], |entry| entry.signature);
+        described.args.described =
+            Some(describe(info, &described.args.scalars, signature).ok_or(skip_reason::METADATA_MISMATCH));
+        Ok(())
     }
 
     /// Makes task `to` wait for task `from`. An edge given twice counts twice and is met twice.
     pub fn add_successor(&mut self, from: usize, to: usize) -> Result<(), Fatal> {
         let count = self.tasks.len();
-        match (self.tasks.get(from), self.tasks.get(to)) {
-            (Some(from), Some(to)) => {
-                to.wait_for(from);
-                Ok(())
-            }
-            _ => {
-                let message = format!("there is no edge {from} -> {to} in a graph of {count} tasks");
-                Err(Fatal::invalid(message))
-            }
+        if from >= count || to >= count {
+            let message = format!("there is no edge {from} -> {to} in a graph of {count} tasks");
+            return Err(Fatal::invalid(message));
         }
+        self.edges.push((from as u32, to as u32));
+        Ok(())
     }
 
     pub fn task_count(&self) -> usize {
         self.tasks.len()
     }
 
-    /// The graph is whole: hands it to the scheduler, lowest number first.
+    /// The graph is whole: wires it and hands it to the scheduler, lowest number first.
     pub(crate) fn finish(self) -> (Vec<Arc<Task>>, Vec<TensorPair>) {
-        for task in &self.tasks {
+        let tasks: Vec<Arc<Task>> = self.tasks.into_iter().map(Arc::new).collect();
+        for (from, to) in self.edges {
+            let (from, to) = (&tasks[from as usize], &tasks[to as usize]);
+            to.wait_for(from);
+            if let Some(capture) = &self.scheduler.capture {
+                capture.edges(to.id.raw(), &[(from.id.raw(), edge_reason::EXPLICIT)]);
+            }
+        }
+        for task in &tasks {
             self.scheduler.publish(task);
         }
-        (self.tasks, self.pairs)
+        (tasks, self.pairs)
     }
+}
+
+/// The slots of a task as capture needs them; `None` where the information does not fit.
+fn describe(
+    info: &[SlotInfo],
+    slots: &[u64],
+    signature: &[ArgDirection],
+) -> Option<Box<[ArgumentDescription]>> {
+    if info.len() != slots.len() {
+        return None;
+    }
+    let slots = info.iter().zip(slots).enumerate();
+    let described = slots.map(|(slot, (info, &value))| {
+        let direction = signature.get(slot).copied().unwrap_or(ArgDirection::Scalar);
+        match info {
+            SlotInfo::Scalar(dtype) => {
+                (direction == ArgDirection::Scalar).then_some(ArgumentDescription::Scalar(*dtype))
+            }
+            SlotInfo::Tensor { dtype, shape, raw_shape, offsets } => {
+                let whole = Tensor::contiguous(value, *dtype, raw_shape).ok()?;
+                let view = whole.view(shape, offsets).ok()?;
+                Some(ArgumentDescription::Tensor(view, direction.role()?))
+            }
+        }
+    });
+    described.collect()
 }

@@ -1,32 +1,69 @@
 //! Who wrote and who reads which bytes: from this the edges between tasks follow.
 //!
 //! Only the orchestrator uses it. Views are grouped by the allocation they lie in, and compared in bytes.
-//! Entries of completed tasks mean nothing any more and are swept when the map grows.
+//! Entries of completed tasks order nobody any more and are swept when the map grows. A captured run keeps
+//! them by id, so that the graph it records is the same however fast its tasks were.
 
 use std::sync::Arc;
 
-use argus_abi::{Overlap, Tensor};
+use argus_abi::capture::edge_reason;
+use argus_abi::{Overlap, TaskId, Tensor};
 use rustc_hash::FxHashMap;
 
 use crate::schedule::task::Task;
 
 /// Why one task waits for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub enum Reason {
     /// The orchestration said so.
-    Explicit,
+    Explicit = edge_reason::EXPLICIT,
     /// It created a tensor that is used.
-    Creator,
+    Creator = edge_reason::CREATOR,
     /// It wrote bytes that are read or written.
-    Overlap,
+    Overlap = edge_reason::OVERLAP,
     /// It reads bytes that are overwritten.
-    WriteAfterRead,
+    WriteAfterRead = edge_reason::WRITE_AFTER_READ,
+}
+
+/// A task that was found, and whether there is still something to wait for.
+#[derive(Clone, Debug)]
+pub enum Found {
+    Pending(Arc<Task>),
+    Completed(TaskId),
+}
+
+impl Found {
+    pub fn id(&self) -> TaskId {
+        match self {
+            Found::Pending(task) => task.id,
+            Found::Completed(id) => *id,
+        }
+    }
+
+    /// The task as it is now.
+    pub fn now(task: &Arc<Task>) -> Found {
+        if task.is_complete() { Found::Completed(task.id) } else { Found::Pending(Arc::clone(task)) }
+    }
 }
 
 #[derive(Debug)]
 struct Entry {
     view: Tensor,
-    task: Arc<Task>,
+    task: Found,
+}
+
+impl Entry {
+    /// Forgets all but the id of a task that has completed.
+    fn settle(&mut self) {
+        if let Found::Pending(task) = &self.task {
+            self.task = Found::now(task);
+        }
+    }
+
+    fn is_pending(&self) -> bool {
+        matches!(&self.task, Found::Pending(_))
+    }
 }
 
 #[derive(Debug, Default)]
@@ -39,16 +76,19 @@ struct Allocation {
 #[derive(Debug, Default)]
 pub struct TensorMap {
     allocations: FxHashMap<u64, Allocation>,
+    /// Entries that were pending when last looked at.
     entries: usize,
     /// Sweep when this many entries are there: twice what the last sweep left.
     sweep_at: usize,
+    /// Keep what completed tasks touched, by id.
+    keeps_history: bool,
 }
 
 const FIRST_SWEEP: usize = 256;
 
 impl TensorMap {
-    pub fn new() -> TensorMap {
-        TensorMap { sweep_at: FIRST_SWEEP, ..TensorMap::default() }
+    pub fn new(keeps_history: bool) -> TensorMap {
+        TensorMap { sweep_at: FIRST_SWEEP, keeps_history, ..TensorMap::default() }
     }
 
     /// Entries of tasks that may still matter, after a sweep if the map has grown to `limit`.
@@ -59,13 +99,20 @@ impl TensorMap {
         self.entries
     }
 
+    /// A buffer was allocated here: what was tracked at this address belonged to another one.
+    pub fn forget(&mut self, allocation: u64) {
+        if let Some(at) = self.allocations.remove(&allocation) {
+            self.entries -= at.writers.iter().chain(&at.readers).filter(|entry| entry.is_pending()).count();
+        }
+    }
+
     /// Writers whose bytes `view` touches.
-    pub fn writers(&self, allocation: u64, view: &Tensor, mut found: impl FnMut(&Arc<Task>)) {
+    pub fn writers(&self, allocation: u64, view: &Tensor, mut found: impl FnMut(Found)) {
         self.matching(allocation, view, |at| &at.writers, &mut found);
     }
 
     /// Readers whose bytes `view` touches.
-    pub fn readers(&self, allocation: u64, view: &Tensor, mut found: impl FnMut(&Arc<Task>)) {
+    pub fn readers(&self, allocation: u64, view: &Tensor, mut found: impl FnMut(Found)) {
         self.matching(allocation, view, |at| &at.readers, &mut found);
     }
 
@@ -74,12 +121,17 @@ impl TensorMap {
         allocation: u64,
         view: &Tensor,
         list: impl Fn(&Allocation) -> &Vec<Entry>,
-        found: &mut impl FnMut(&Arc<Task>),
+        found: &mut impl FnMut(Found),
     ) {
         let Some(at) = self.allocations.get(&allocation) else { return };
         for entry in list(at) {
-            if !entry.task.is_complete() && view.overlap(&entry.view) != Overlap::None {
-                found(&entry.task);
+            let task = match &entry.task {
+                Found::Pending(task) => Found::now(task),
+                done @ Found::Completed(_) => done.clone(),
+            };
+            let matters = self.keeps_history || matches!(task, Found::Pending(_));
+            if matters && view.overlap(&entry.view) != Overlap::None {
+                found(task);
             }
         }
     }
@@ -87,7 +139,7 @@ impl TensorMap {
     pub fn add_reader(&mut self, allocation: u64, view: &Tensor, task: &Arc<Task>) {
         self.sweep_if_grown();
         self.entries += 1;
-        let entry = Entry { view: *view, task: Arc::clone(task) };
+        let entry = Entry { view: *view, task: Found::Pending(Arc::clone(task)) };
         self.allocations.entry(allocation).or_default().readers.push(entry);
     }
 
@@ -96,16 +148,19 @@ impl TensorMap {
     pub fn add_writer(&mut self, allocation: u64, view: &Tensor, task: &Arc<Task>, replace: bool) {
         self.sweep_if_grown();
         let at = self.allocations.entry(allocation).or_default();
-        let before = at.writers.len() + at.readers.len();
         if replace {
-            let keep = |entry: &Entry| {
-                view.overlap(&entry.view) != Overlap::Covers || Arc::ptr_eq(&entry.task, task)
+            let mut dropped = 0;
+            let mut keep = |entry: &Entry| {
+                let keep = view.overlap(&entry.view) != Overlap::Covers || entry.task.id() == task.id;
+                dropped += usize::from(!keep && entry.is_pending());
+                keep
             };
-            at.writers.retain(keep);
-            at.readers.retain(keep);
+            at.writers.retain(&mut keep);
+            at.readers.retain(&mut keep);
+            self.entries -= dropped;
         }
-        at.writers.push(Entry { view: *view, task: Arc::clone(task) });
-        self.entries = self.entries + at.writers.len() + at.readers.len() - before;
+        at.writers.push(Entry { view: *view, task: Found::Pending(Arc::clone(task)) });
+        self.entries += 1;
     }
 
     fn sweep_if_grown(&mut self) {
@@ -117,12 +172,14 @@ impl TensorMap {
 
     fn sweep(&mut self) {
         self.entries = 0;
+        let keeps_history = self.keeps_history;
         self.allocations.retain(|_, at| {
-            at.writers.retain(|entry| !entry.task.is_complete());
-            at.readers.retain(|entry| !entry.task.is_complete());
-            let left = at.writers.len() + at.readers.len();
-            self.entries += left;
-            left > 0
+            for list in [&mut at.writers, &mut at.readers] {
+                list.iter_mut().for_each(Entry::settle);
+                list.retain(|entry| keeps_history || entry.is_pending());
+                self.entries += list.iter().filter(|entry| entry.is_pending()).count();
+            }
+            !(at.writers.is_empty() && at.readers.is_empty())
         });
     }
 }

@@ -10,12 +10,12 @@ use crate::config::Hazards;
 use crate::error::Fatal;
 use crate::graph::arg::{Arg, MixedKernels, TaskOutputs, TensorArg, TensorCreateInfo};
 use crate::graph::frame::{Frame, ScopeMode};
-use crate::graph::tensormap::{Reason, TensorMap};
+use crate::graph::tensormap::{Found, Reason, TensorMap};
 use crate::schedule::ring::Lookup;
 use crate::schedule::task::{Task, Work};
 
 /// The producers of one task, each once, with the first reason found.
-type Producers = SmallVec<[(Arc<Task>, Reason); 8]>;
+type Producers = SmallVec<[(Found, Reason); 8]>;
 
 /// The orchestration's handle. Every call fails once the run is fatal; pass the error on.
 pub struct Trb {
@@ -25,7 +25,8 @@ pub struct Trb {
 
 impl Trb {
     pub(crate) fn new(frame: Frame) -> Trb {
-        Trb { frame, map: TensorMap::new() }
+        let map = TensorMap::new(frame.scheduler.capture.is_some());
+        Trb { frame, map }
     }
 
     /// Submits a task for the matrix core of a cluster.
@@ -59,6 +60,9 @@ impl Trb {
         }
         let arg = infos.iter().fold(Arg::new(), Arg::create);
         let (task, outputs) = self.frame.add_task(Work::None, &arg, 0)?;
+        for output in &outputs.tensors {
+            self.map.forget(output.addr);
+        }
         self.frame.scheduler.complete_inline(&task);
         Ok(outputs)
     }
@@ -100,7 +104,7 @@ impl Trb {
     pub fn set_tensor_data<T: Pod>(&mut self, tensor: &Tensor, index: &[u32], value: T) -> Result<(), Fatal> {
         let (element, mut tasks) = self.element::<T>(tensor, index)?;
         let allocation = self.allocation(&element)?;
-        self.map.readers(allocation, &element, |task| tasks.push(Arc::clone(task)));
+        self.map.readers(allocation, &element, |found| tasks.extend(pending(found)));
         self.wait_for_all(&tasks, "set_tensor_data")?;
         let addr = element.data_addr().unwrap_or(0);
         let write = self.frame.memory.write(addr, bytemuck::bytes_of(&value));
@@ -136,7 +140,7 @@ impl Trb {
             let allocation = self.allocation(tensor)?;
             if let Some(creator) = creator {
                 if self.frame.mode() == ScopeMode::Auto {
-                    add(&mut producers, &creator, Reason::Creator);
+                    add(&mut producers, Found::now(&creator), Reason::Creator);
                 }
                 creators.push(creator);
             }
@@ -149,13 +153,22 @@ impl Trb {
                 self.infer_producers(*allocation, tensor, *arg_type, &mut producers);
             }
         }
-        let (task, outputs) = self.frame.add_task(work, arg, producers.len() as u32)?;
+        let edges = producers.iter().filter(|(found, _)| matches!(found, Found::Pending(_))).count();
+        let (task, outputs) = self.frame.add_task(work, arg, edges as u32)?;
+        for output in &outputs.tensors {
+            self.map.forget(output.addr);
+        }
         self.track(&task, &tracked);
         for creator in &creators {
             task.retain(creator);
         }
-        for (producer, _) in &producers {
-            task.wait_for(producer);
+        if let Some(capture) = &self.frame.scheduler.capture {
+            let recorded: SmallVec<[(u64, u8); 8]> =
+                producers.iter().map(|(found, reason)| (found.id().raw(), *reason as u8)).collect();
+            capture.edges(task.id.raw(), &recorded);
+        }
+        for producer in producers.into_iter().filter_map(|(found, _)| pending(found)) {
+            task.wait_for(&producer);
         }
         self.frame.scheduler.publish(&task);
         Ok(outputs)
@@ -165,8 +178,8 @@ impl Trb {
     fn explicit_producers(&mut self, ids: &[TaskId], producers: &mut Producers) -> Result<(), Fatal> {
         for &id in ids {
             match self.frame.find(id) {
-                Lookup::Live(task) => add(producers, &task, Reason::Explicit),
-                Lookup::Reclaimed => {}
+                Lookup::Live(task) => add(producers, Found::now(&task), Reason::Explicit),
+                Lookup::Reclaimed => add(producers, Found::Completed(id), Reason::Explicit),
                 Lookup::Never => {
                     let message = format!("a task names {id} as a dependency, which was never submitted");
                     return Err(self.frame.fail(Fatal::invalid(message)));
@@ -191,10 +204,10 @@ impl Trb {
             TensorArgType::Output | TensorArgType::NoDep => false,
         };
         if looks_for_writers {
-            self.map.writers(allocation, tensor, |task| add(producers, task, Reason::Overlap));
+            self.map.writers(allocation, tensor, |found| add(producers, found, Reason::Overlap));
         }
         if complete && arg_type != TensorArgType::Input {
-            self.map.readers(allocation, tensor, |task| add(producers, task, Reason::WriteAfterRead));
+            self.map.readers(allocation, tensor, |found| add(producers, found, Reason::WriteAfterRead));
         }
     }
 
@@ -283,7 +296,7 @@ impl Trb {
         })?;
         let mut tasks: Vec<Arc<Task>> = self.frame.creator(tensor)?.into_iter().collect();
         let allocation = self.allocation(&element)?;
-        self.map.writers(allocation, &element, |task| tasks.push(Arc::clone(task)));
+        self.map.writers(allocation, &element, |found| tasks.extend(pending(found)));
         Ok((element, tasks))
     }
 
@@ -303,8 +316,17 @@ impl Trb {
 }
 
 /// Adds a producer once. Dozens of producers are rare, so a scan beats a set.
-fn add(producers: &mut Producers, task: &Arc<Task>, reason: Reason) {
-    if !producers.iter().any(|(known, _)| Arc::ptr_eq(known, task)) {
-        producers.push((Arc::clone(task), reason));
+fn add(producers: &mut Producers, found: Found, reason: Reason) {
+    let id = found.id();
+    if !producers.iter().any(|(known, _)| known.id() == id) {
+        producers.push((found, reason));
+    }
+}
+
+/// The task, if there is still something to wait for.
+fn pending(found: Found) -> Option<Arc<Task>> {
+    match found {
+        Found::Pending(task) => Some(task),
+        Found::Completed(_) => None,
     }
 }

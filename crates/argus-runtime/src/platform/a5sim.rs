@@ -1,5 +1,6 @@
 //! a5sim: two dies of 18 clusters each, seen as one device.
 
+use argus_capture::TransportKind;
 use argus_tile::CoreSizes;
 
 use super::Platform;
@@ -10,4 +11,5 @@ pub const A5SIM: Platform = Platform {
     control_threads: 7,
     core_sizes: CoreSizes::A5,
     counter_hz: 1_000_000_000,
+    transport: TransportKind::Copied,
 };

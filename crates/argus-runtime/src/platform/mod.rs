@@ -6,6 +6,7 @@
 mod a2a3sim;
 mod a5sim;
 
+use argus_capture::TransportKind;
 use argus_tile::CoreSizes;
 use thiserror::Error;
 
@@ -24,6 +25,8 @@ pub struct Platform {
     pub core_sizes: CoreSizes,
     /// Ticks per second of the system counter.
     pub counter_hz: u64,
+    /// How captured entries leave the device while a run goes on.
+    pub transport: TransportKind,
 }
 
 /// Every platform that can be asked for.

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use argus_abi::{CoreType, Member};
+use argus_capture::Recorder;
 
 use crate::schedule::Scheduler;
 use crate::schedule::bits::CoreBits;
+use crate::schedule::chip::Chip;
 use crate::schedule::mailbox::{Condition, Token};
 use crate::schedule::task::{Launch, Shape, Task, Work};
 
@@ -55,16 +57,18 @@ pub struct Lane {
     open: [u64; 3],
     /// A cluster kept free of single tasks because a mix waits for all of its cores.
     reserved: u64,
+    /// Where this control thread writes down what it captures.
+    recorder: Option<Recorder>,
 }
 
 impl Lane {
     /// Lane `index` of `lanes` owns every `lanes`-th cluster.
-    pub fn new(index: usize, lanes: usize, scheduler_chip: &super::chip::Chip) -> Lane {
-        let slots: Vec<[Slot; 3]> = (index..scheduler_chip.clusters)
+    pub fn new(index: usize, lanes: usize, chip: &Chip, recorder: Option<Recorder>) -> Lane {
+        let slots: Vec<[Slot; 3]> = (index..chip.clusters)
             .step_by(lanes)
             .map(|cluster| {
                 Member::ALL.map(|member| Slot {
-                    core: scheduler_chip.core_number(cluster, member),
+                    core: chip.core_number(cluster, member),
                     next: Token::FIRST,
                     running: None,
                     pending: None,
@@ -72,7 +76,7 @@ impl Lane {
             })
             .collect();
         let all = u64::MAX.checked_shr(64 - slots.len() as u32).unwrap_or(0);
-        Lane { index, slots, idle: [all; 3], open: [0; 3], reserved: 0 }
+        Lane { index, slots, idle: [all; 3], open: [0; 3], reserved: 0, recorder }
     }
 
     /// Which lane owns a core, and the core's number within it.
@@ -84,6 +88,7 @@ impl Lane {
     pub fn step(&mut self, scheduler: &Scheduler) -> bool {
         let mut progress = self.harvest(scheduler);
         while let Some(task) = scheduler.queues.pure.pop() {
+            self.capture_after(scheduler, &task);
             scheduler.complete(&task);
             progress = true;
         }
@@ -120,6 +125,7 @@ impl Lane {
             for task in [first, second].into_iter().flatten() {
                 progress = true;
                 if task.finish_sub_task() {
+                    self.capture_after(scheduler, &task);
                     scheduler.complete(&task);
                 }
             }
@@ -276,6 +282,7 @@ impl Lane {
 
     /// Posts one block of a task to a core, to run now or behind what runs there.
     fn start(&mut self, scheduler: &Scheduler, cluster: usize, member: Member, task: &Arc<Task>, block: u32) {
+        self.capture_before(scheduler, task, block, cluster, member);
         let slot = &mut self.slots[cluster][member as usize];
         let token = slot.next;
         slot.next = token.next();
@@ -290,6 +297,46 @@ impl Lane {
             self.open[member as usize] &= !bit;
         }
         scheduler.post(slot.core, member, token, task, block);
+    }
+}
+
+/// The two capture hooks of the one scheduler path. Without capture each is one branch.
+impl Lane {
+    /// Inputs are final; no token of the task has been written when this is its first block and member.
+    fn capture_before(
+        &mut self,
+        scheduler: &Scheduler,
+        task: &Task,
+        block: u32,
+        cluster: usize,
+        member: Member,
+    ) {
+        let (Some(capture), Some(recorder)) = (&scheduler.capture, &mut self.recorder) else { return };
+        if task.trace.read().0 == u64::MAX {
+            debug_assert_eq!(block, 0, "blocks are dispatched in order");
+            capture.before_dispatch(recorder, &scheduler.kernels, task);
+        }
+        task.trace.ran_on(self.slots[cluster][member as usize].core);
+    }
+
+    /// The last part has finished; no consumer has been released.
+    fn capture_after(&mut self, scheduler: &Scheduler, task: &Task) {
+        if let (Some(capture), Some(recorder)) = (&scheduler.capture, &mut self.recorder) {
+            capture.after_completion(recorder, &scheduler.kernels, task);
+        }
+    }
+
+    /// The run is over: what still runs is written down as it is, and the recorder is closed.
+    pub fn end_capture(&mut self, scheduler: &Scheduler) {
+        let (Some(capture), Some(mut recorder)) = (&scheduler.capture, self.recorder.take()) else { return };
+        let mut seen: Vec<&Arc<Task>> = Vec::new();
+        for flight in self.slots.iter().flatten().flat_map(|slot| [&slot.running, &slot.pending]).flatten() {
+            let InFlight { task, .. } = flight;
+            if !task.is_complete() && !seen.iter().any(|known| Arc::ptr_eq(known, task)) {
+                capture.interrupted(&mut recorder, &scheduler.kernels, task);
+                seen.push(task);
+            }
+        }
     }
 }
 

@@ -7,10 +7,11 @@
 //!
 //! Nothing here belongs to a particular thread. Any host thread makes a [`Scheduler::pass`]: it acts as each
 //! control thread that has something to do and then runs a core that has an unread token. Threads that find
-//! nothing sleep on the [`Bell`](bell::Bell).
+//! nothing sleep on the [`Bell`].
 
 pub mod bell;
 pub mod bits;
+pub mod capture;
 pub mod chip;
 pub mod crew;
 pub mod lane;
@@ -31,8 +32,10 @@ use argus_tile::FaultKind;
 use crate::error::{KernelSite, RunError};
 use crate::kernels::KernelTable;
 use crate::sync::relock;
+use argus_capture::Recorder;
 use bell::Bell;
 use bits::CoreBits;
+use capture::Capture;
 use chip::{Chip, Dispatch};
 use crew::Crew;
 use lane::{Lane, LaneSignals};
@@ -64,6 +67,8 @@ pub struct Scheduler {
     pub bell: Bell,
     pub outcome: Outcome,
     pub crew: Crew,
+    /// None: nothing is captured.
+    pub capture: Option<Capture>,
     lanes: Vec<Mutex<Lane>>,
     /// Cores with a token that nobody has taken yet.
     runnable: CoreBits,
@@ -87,9 +92,15 @@ impl Scheduler {
         lanes: usize,
         stop: Arc<AtomicBool>,
         crew: Crew,
+        capture: Option<(Capture, Vec<Recorder>)>,
     ) -> Scheduler {
+        let (capture, recorders) = capture.unzip();
+        let mut recorders = recorders.unwrap_or_default().into_iter();
         Scheduler {
-            lanes: (0..lanes).map(|index| Mutex::new(Lane::new(index, lanes, &chip))).collect(),
+            lanes: (0..lanes)
+                .map(|index| Mutex::new(Lane::new(index, lanes, &chip, recorders.next())))
+                .collect(),
+            capture,
             signals: (0..lanes).map(|_| LaneSignals::default()).collect(),
             chip,
             kernels,
@@ -148,6 +159,9 @@ impl Scheduler {
     pub fn complete_inline(&self, task: &Arc<Task>) {
         if task.publish() {
             self.in_flight.fetch_add(1, Ordering::AcqRel);
+            if let Some(capture) = &self.capture {
+                capture.completed_inline(task);
+            }
             self.complete(task);
         }
     }
@@ -344,6 +358,19 @@ impl Scheduler {
             }
         }
         false
+    }
+
+    /// Closes every recorder. What was running is written down as it is; `waiting` are the tasks of the
+    /// graph that are left.
+    pub fn end_capture(&self, left: impl Iterator<Item = Arc<Task>>) {
+        let Some(capture) = &self.capture else { return };
+        for lane in &self.lanes {
+            relock(lane.lock()).end_capture(self);
+        }
+        for task in left.filter(|task| !task.is_complete() && task.trace.read().0 == u64::MAX) {
+            capture.never_started(&task);
+        }
+        relock(capture.orchestration.lock()).take();
     }
 
     /// Lets go of every task of a run that did not finish, so that nothing keeps itself alive.

@@ -18,10 +18,10 @@
 use std::sync::Arc;
 
 use argus_abi::args::KernelAbi;
-use argus_abi::{FuncId, Member, TaskId, Tensor, TensorArgType};
+use argus_abi::{DType, FuncId, Member, Role, TaskId, Tensor, TensorArgType};
 use smallvec::SmallVec;
 
-use crate::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use crate::sync::{Mutex, relock};
 
 /// Which cores a task needs.
@@ -86,6 +86,13 @@ pub enum Work {
     Kernels(Launch),
 }
 
+/// What the slot of a raw kernel holds.
+#[derive(Clone, Debug)]
+pub enum ArgumentDescription {
+    Tensor(Tensor, Role),
+    Scalar(DType),
+}
+
 /// A task's arguments as submitted.
 #[derive(Clone, Debug, Default)]
 pub struct TaskArgs {
@@ -95,6 +102,57 @@ pub struct TaskArgs {
     pub types: SmallVec<[TensorArgType; 8]>,
     /// Raw bits of the slots that follow.
     pub scalars: SmallVec<[u64; 8]>,
+    /// What the orchestration said the scalars are.
+    pub scalar_types: SmallVec<[DType; 8]>,
+    /// Bit per argument that the orchestration marked for capture.
+    pub marks: u64,
+    /// Scopes around the task.
+    pub scope_depth: u32,
+    /// What the slots of a raw kernel hold, if the orchestration said so; or why what it said is of no use.
+    pub described: Option<Result<Box<[ArgumentDescription]>, u8>>,
+}
+
+impl TaskArgs {
+    pub fn is_marked(&self, arg: usize) -> bool {
+        arg < 64 && self.marks >> arg & 1 == 1
+    }
+}
+
+/// When and where a task ran; kept up only while a run is captured.
+#[derive(Debug)]
+pub struct TaskTrace {
+    dispatch_order: AtomicU64,
+    dispatched_ns: AtomicU64,
+    cores: [AtomicU64; 2],
+}
+
+impl TaskTrace {
+    fn new() -> TaskTrace {
+        TaskTrace {
+            dispatch_order: AtomicU64::new(u64::MAX),
+            dispatched_ns: AtomicU64::new(0),
+            cores: [AtomicU64::new(0), AtomicU64::new(0)],
+        }
+    }
+
+    pub fn dispatched(&self, order: u64, ns: u64) {
+        self.dispatch_order.store(order, Ordering::Relaxed);
+        self.dispatched_ns.store(ns, Ordering::Relaxed);
+    }
+
+    pub fn ran_on(&self, core: usize) {
+        self.cores[core / 64].fetch_or(1 << (core % 64), Ordering::Relaxed);
+    }
+
+    /// Dispatch order, dispatch time and cores.
+    pub fn read(&self) -> (u64, u64, [u64; 2]) {
+        let [low, high] = &self.cores;
+        (
+            self.dispatch_order.load(Ordering::Relaxed),
+            self.dispatched_ns.load(Ordering::Relaxed),
+            [low.load(Ordering::Relaxed), high.load(Ordering::Relaxed)],
+        )
+    }
 }
 
 #[derive(Debug)]
@@ -111,6 +169,7 @@ pub struct Task {
     pub args: TaskArgs,
     /// Edges this task was wired with; they count against its ring's pool until it is reclaimed.
     pub edges: u32,
+    pub trace: TaskTrace,
     unmet: AtomicU32,
     links: Mutex<Links>,
     completed: AtomicBool,
@@ -133,6 +192,7 @@ impl Task {
             work,
             args,
             edges,
+            trace: TaskTrace::new(),
             unmet: AtomicU32::new(1),
             links: Mutex::new(Links { completed: false, consumers: SmallVec::new() }),
             completed: AtomicBool::new(false),

@@ -1,0 +1,158 @@
+//! The bytes of a view in logical order, as a stream that can be taken in pieces of any size.
+//!
+//! Nothing is read before the whole range of the view was found readable, so a stream that was begun can
+//! always be finished.
+
+use core::mem;
+
+use argus_abi::capture::skip_reason;
+use argus_abi::runs::Runs;
+use argus_abi::{DType, Tensor};
+use argus_gm::{GlobalMemory, Window};
+
+/// What is left of a view's bytes.
+#[derive(Debug)]
+pub struct Gather {
+    left: u64,
+    walk: Walk,
+}
+
+#[derive(Debug)]
+enum Walk {
+    Nothing,
+    /// Elements lie next to each other.
+    Dense {
+        window: Window,
+        addr: u64,
+    },
+    /// Pieces of whole bytes.
+    Bytes {
+        window: Window,
+        base: u64,
+        runs: Runs,
+        bits: u64,
+        addr: u64,
+        run_left: u64,
+    },
+    /// Half-byte elements that start or end inside a byte.
+    Nibbles {
+        window: Window,
+        base: u64,
+        runs: Runs,
+        element: u64,
+        run_left: u64,
+    },
+}
+
+impl Gather {
+    /// Nothing at all: a scalar, or a payload that is not wanted.
+    pub fn nothing() -> Gather {
+        Gather { left: 0, walk: Walk::Nothing }
+    }
+
+    /// The bytes of `view`, or why there are none to be had (see [`skip_reason`]).
+    pub fn new(view: &Tensor, memory: &GlobalMemory) -> Result<Gather, u8> {
+        let dtype = view.dtype().ok_or(skip_reason::METADATA_MISMATCH)?;
+        let left = view.packed_bytes().ok_or(skip_reason::METADATA_MISMATCH)?;
+        // Before anything is asked about strides: those of an empty view may be anything.
+        if view.is_empty() {
+            return Ok(Gather::nothing());
+        }
+        let range = touched(view, dtype).ok_or(skip_reason::METADATA_MISMATCH)?;
+        let window =
+            memory.window(range.start, range.end - range.start).map_err(|_| skip_reason::UNREADABLE)?;
+        let whole_bytes = dtype != DType::Fp4E2M1 || has_whole_bytes(view);
+        let base = view.addr;
+        let walk = if !whole_bytes {
+            Walk::Nibbles { window, base, runs: view.runs(), element: 0, run_left: 0 }
+        } else if view.is_dense() {
+            Walk::Dense { window, addr: range.start }
+        } else {
+            let bits = u64::from(dtype.bits());
+            Walk::Bytes { window, base, runs: view.runs(), bits, addr: 0, run_left: 0 }
+        };
+        Ok(Gather { left, walk })
+    }
+
+    /// Bytes still to come.
+    pub fn left(&self) -> u64 {
+        self.left
+    }
+
+    /// The next `into.len()` bytes, at most [`Gather::left`].
+    pub fn fill(&mut self, into: &mut [u8]) {
+        debug_assert!(into.len() as u64 <= self.left);
+        self.left -= into.len() as u64;
+        match &mut self.walk {
+            Walk::Nothing => {}
+            Walk::Dense { window, addr } => {
+                read(window, *addr, into);
+                *addr += into.len() as u64;
+            }
+            Walk::Bytes { window, base, runs, bits, addr, run_left } => {
+                let mut rest = into;
+                while !rest.is_empty() {
+                    if *run_left == 0 {
+                        let Some(element) = runs.next() else { return };
+                        *addr = *base + element * *bits / 8;
+                        *run_left = runs.run_len() * *bits / 8;
+                    }
+                    let len = (*run_left).min(rest.len() as u64);
+                    let (piece, after) = mem::take(&mut rest).split_at_mut(len as usize);
+                    read(window, *addr, piece);
+                    (*addr, *run_left, rest) = (*addr + len, *run_left - len, after);
+                }
+            }
+            Walk::Nibbles { window, base, runs, element, run_left } => {
+                let mut nibble = || {
+                    if *run_left == 0 {
+                        *element = runs.next()?;
+                        *run_left = runs.run_len();
+                    }
+                    let mut byte = [0];
+                    read(window, *base + *element / 2, &mut byte);
+                    let value = if *element % 2 == 0 { byte[0] & 0xF } else { byte[0] >> 4 };
+                    (*element, *run_left) = (*element + 1, *run_left - 1);
+                    Some(value)
+                };
+                for byte in into {
+                    // An odd number of elements leaves the last half byte zero.
+                    *byte = nibble().unwrap_or(0) | nibble().unwrap_or(0) << 4;
+                }
+            }
+        }
+    }
+}
+
+fn read(window: &Window, addr: u64, into: &mut [u8]) {
+    window.read(addr, into).expect("the window was made to hold every element of the view");
+}
+
+/// The addresses a view touches, from shape and strides: the descriptor's own `extent` may come from a
+/// kernel and be wrong. `None` if the numbers do not fit an address space.
+fn touched(view: &Tensor, dtype: DType) -> Option<core::ops::Range<u64>> {
+    let mut last = view.start_offset;
+    for (&dim, &stride) in view.shape().iter().zip(view.stride()) {
+        last = last.checked_add(u64::from(dim - 1) * u64::from(stride))?;
+    }
+    let bits = u64::from(dtype.bits());
+    let start = view.addr.checked_add(view.start_offset.checked_mul(bits)? / 8)?;
+    let end = view.addr.checked_add(last.checked_add(1)?.checked_mul(bits)?.div_ceil(8))?;
+    Some(start..end)
+}
+
+/// Whether every contiguous piece of a view of half bytes starts and ends at a byte.
+fn has_whole_bytes(view: &Tensor) -> bool {
+    // Strides matter only outside a piece and where there is a second index.
+    let run_len = view.runs().run_len();
+    let mut inside = 1;
+    let mut even_steps = true;
+    for (&dim, &stride) in view.shape().iter().zip(view.stride()).rev() {
+        if inside < run_len {
+            inside *= u64::from(dim);
+        } else if dim > 1 {
+            even_steps &= stride % 2 == 0;
+        }
+    }
+    even_steps && run_len.is_multiple_of(2) && view.start_offset.is_multiple_of(2)
+}

@@ -1,0 +1,226 @@
+//! The device half: turns what a control thread reports into entries and payload bytes of its lane.
+//!
+//! Knows no operating system: time passes in a [`Backoff`], memory is read through windows. An entry that
+//! has room costs two stores to lines of its own and no look at the other side.
+
+use argus_abi::Tensor;
+use argus_abi::capture::{
+    ArgumentEntry, EDGES_PER_ENTRY, ENTRY_BYTES, ENTRY_MAGIC, ENTRY_VERSION, EdgesEntry, EntryHeader,
+    SkipEntry, TaskEntry, argument_flags, skip_reason, what,
+};
+use argus_gm::GlobalMemory;
+use zerocopy::{Immutable, IntoBytes};
+
+use crate::control::Backoff;
+use crate::gather::Gather;
+use crate::ring::ProducerHalf;
+
+/// What a recorder does when its lane is full.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WhenFull {
+    /// Waits until the collector has made room, or is gone.
+    Wait,
+    /// Counts what does not fit and goes on: nobody reads before the run has ended.
+    Lose,
+}
+
+/// What became of something that was to be recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[must_use = "a skip or a loss may matter to the run"]
+pub enum Recorded {
+    /// It is in the lane.
+    Whole,
+    /// It cannot be read; the lane says so in an entry with this [`skip_reason`].
+    Skipped(u8),
+    /// It is counted as lost.
+    Lost,
+}
+
+/// The producing side of one lane. Dropping it closes the lane.
+#[derive(Debug)]
+pub struct LaneRecorder<B: Backoff> {
+    lane: u8,
+    ring: ProducerHalf,
+    backoff: B,
+    when_full: WhenFull,
+    /// Nobody reads any more; never wait again.
+    gone: bool,
+}
+
+impl<B: Backoff> LaneRecorder<B> {
+    /// A payload of up to a quarter of the ring is published at once, a larger one streams in pieces of this
+    /// part of the ring: small enough that both sides work at the same time.
+    const PIECES: u64 = 4;
+    /// No piece needs to be larger than what a core's own cache holds.
+    const LARGEST_PIECE: u64 = 256 * 1024;
+
+    pub(crate) fn new(lane: u8, ring: ProducerHalf, backoff: B, when_full: WhenFull) -> LaneRecorder<B> {
+        LaneRecorder { lane, ring, backoff, when_full, gone: false }
+    }
+
+    /// The number of the lane, as in its entries.
+    pub fn lane(&self) -> u8 {
+        self.lane
+    }
+
+    /// Records one argument. Its payload is the content of `view` now, in logical order, unless the flags
+    /// say that there is none. Header and `payload_bytes` of the entry are filled in here.
+    pub fn argument(
+        &mut self,
+        mut entry: ArgumentEntry,
+        view: Option<&Tensor>,
+        memory: &GlobalMemory,
+    ) -> Recorded {
+        let wanted = view.filter(|_| entry.flags & argument_flags::NO_PAYLOAD == 0);
+        let mut gather = match wanted.map_or_else(|| Ok(Gather::nothing()), |view| Gather::new(view, memory))
+        {
+            Ok(gather) => gather,
+            Err(reason) => return self.skip_argument(&entry, reason),
+        };
+        entry.payload_bytes = gather.left();
+        entry.header = self.header(what::ARGUMENT);
+        let piece = self.piece_bytes();
+        if self.when_full == WhenFull::Wait && gather.left() > piece {
+            self.stream(&entry, &mut gather, piece)
+        } else {
+            self.push(entry.as_bytes(), &mut gather)
+        }
+    }
+
+    /// Records what is known of a task that has ended.
+    pub fn task(&mut self, mut entry: TaskEntry) -> Recorded {
+        entry.header = self.header(what::TASK);
+        self.push_plain(&entry)
+    }
+
+    /// Records the tasks that `consumer` waits for, each with its reason, in as many entries as that takes.
+    pub fn edges(&mut self, consumer: u64, producers: &[(u64, u8)]) -> Recorded {
+        let mut outcome = Recorded::Whole;
+        for part in producers.chunks(EDGES_PER_ENTRY) {
+            let mut entry = EdgesEntry {
+                header: self.header(what::EDGES),
+                consumer,
+                count: part.len() as u8,
+                reserved: [0; 7],
+                reasons: [0; 16],
+                producers: [0; EDGES_PER_ENTRY],
+            };
+            for (index, &(producer, reason)) in part.iter().enumerate() {
+                entry.producers[index] = producer;
+                entry.reasons[index] = reason;
+            }
+            if self.push_plain(&entry) == Recorded::Lost {
+                outcome = Recorded::Lost;
+            }
+        }
+        outcome
+    }
+
+    /// Records that something is missing, and why.
+    pub fn skip(&mut self, mut entry: SkipEntry) -> Recorded {
+        entry.header = self.header(what::SKIP);
+        self.push_plain(&entry)
+    }
+
+    /// Ends the lane; what was recorded stays for the collector.
+    pub fn close(self) {}
+
+    fn skip_argument(&mut self, entry: &ArgumentEntry, reason: u8) -> Recorded {
+        debug_assert!(matches!(reason, skip_reason::UNREADABLE | skip_reason::METADATA_MISMATCH));
+        let skip = SkipEntry {
+            header: entry.header,
+            task_id: entry.task_id,
+            func_id: -1,
+            arg_index: entry.arg_index,
+            stage: entry.stage,
+            reason,
+            reserved: [0; 96],
+        };
+        match self.skip(skip) {
+            Recorded::Lost => Recorded::Lost,
+            _ => Recorded::Skipped(reason),
+        }
+    }
+
+    /// The sequence counts what is in the ring: a loss leaves no gap, it is counted elsewhere.
+    fn header(&self, what: u8) -> EntryHeader {
+        EntryHeader {
+            magic: ENTRY_MAGIC,
+            version: ENTRY_VERSION,
+            what,
+            lane: self.lane,
+            sequence: self.ring.cursor.entries(),
+        }
+    }
+
+    fn piece_bytes(&self) -> u64 {
+        (self.ring.layout().payload_capacity / Self::PIECES).clamp(1, Self::LARGEST_PIECE)
+    }
+
+    fn push_plain(&mut self, entry: &(impl IntoBytes + Immutable)) -> Recorded {
+        self.push(entry.as_bytes(), &mut Gather::nothing())
+    }
+
+    /// An entry whose payload goes into the ring as a whole: bytes first, so that whoever sees the entry
+    /// finds them.
+    fn push(&mut self, entry: &[u8], gather: &mut Gather) -> Recorded {
+        if !self.reserve(1, gather.left()) {
+            self.lose(1, gather.left());
+            return Recorded::Lost;
+        }
+        if gather.left() > 0 {
+            self.ring.push_payload(gather.left(), |piece| gather.fill(piece));
+        }
+        self.push_entry(entry);
+        Recorded::Whole
+    }
+
+    /// An entry whose payload is larger: entry first, then its bytes as room comes.
+    fn stream(&mut self, entry: &ArgumentEntry, gather: &mut Gather, piece: u64) -> Recorded {
+        if !self.reserve(1, 0) {
+            self.lose(1, gather.left());
+            return Recorded::Lost;
+        }
+        self.push_entry(entry.as_bytes());
+        while gather.left() > 0 {
+            let len = gather.left().min(piece);
+            if !self.reserve(0, len) {
+                // The entry itself is in the ring and counts as lost because nobody will take it out.
+                self.lose(0, gather.left());
+                return Recorded::Lost;
+            }
+            self.ring.push_payload(len, |piece| gather.fill(piece));
+        }
+        Recorded::Whole
+    }
+
+    fn push_entry(&mut self, entry: &[u8]) {
+        let entry: &[u8; ENTRY_BYTES] = entry.try_into().expect("every entry has the same size");
+        self.ring.push_entry(entry);
+    }
+
+    /// Makes sure that there is room; `false` if there will not be.
+    fn reserve(&mut self, entries: u64, bytes: u64) -> bool {
+        let (cursor, control) = self.ring.parts();
+        if cursor.has_room(control, entries, bytes) {
+            return true;
+        }
+        if self.when_full == WhenFull::Lose || self.gone {
+            return false;
+        }
+        self.gone = cursor.wait(control, &mut self.backoff, entries, bytes).is_err();
+        !self.gone
+    }
+
+    fn lose(&mut self, entries: u64, bytes: u64) {
+        let (cursor, control) = self.ring.parts();
+        cursor.lose(control, entries, bytes);
+    }
+}
+
+impl<B: Backoff> Drop for LaneRecorder<B> {
+    fn drop(&mut self) {
+        let (cursor, control) = self.ring.parts();
+        cursor.close(control);
+    }
+}

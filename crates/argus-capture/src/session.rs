@@ -1,0 +1,298 @@
+//! One capture from start to finish: what the runtime holds.
+
+use std::any::Any;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::thread::{self, JoinHandle, Thread};
+
+use argus_gm::{Buffer, Fill, GlobalMemory};
+
+use crate::collector::{Collector, Tally};
+use crate::error::CaptureError;
+use crate::ledger::{LaneLedger, Ledger};
+use crate::recorder::{LaneRecorder, WhenFull};
+use crate::ring::{self, ConsumerHalf, LaneLayout, ProducerHalf};
+use crate::sink::Sink;
+use crate::status::CaptureStatus;
+use crate::transport::{Copied, DeviceCopies, LaneSource, Mapped};
+use crate::wait::HostBackoff;
+
+/// A recorder as it runs on this host.
+pub type Recorder = LaneRecorder<HostBackoff>;
+
+/// How the host comes by what the device has recorded.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum TransportKind {
+    /// The rings are mapped and read in place while the run goes on.
+    Mapped,
+    /// What is new is copied while the run goes on.
+    Copied,
+    /// Everything is copied when the run has ended; what did not fit by then is lost, and counted.
+    AfterSync,
+}
+
+/// The size of a capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct CaptureConfig {
+    /// One per control thread; at most 256, as entries say their lane in a byte.
+    pub lanes: usize,
+    pub entries_per_lane: usize,
+    /// Rounded up to whole cache lines.
+    pub payload_bytes_per_lane: usize,
+    pub transport: TransportKind,
+}
+
+impl CaptureConfig {
+    /// A payload ring that stays in the processor's cache beside the collector's work.
+    pub const RING_BYTES: usize = 4 << 20;
+    /// Entries for some tens of microseconds at the fastest rate they can come.
+    pub const RING_ENTRIES: usize = 4096;
+    /// Memory per lane of [`TransportKind::AfterSync`] if nobody says otherwise.
+    pub const AFTER_SYNC_BYTES: usize = 256 << 20;
+
+    /// Rings of the usual size, collected while the run goes on.
+    pub fn streaming(lanes: usize, transport: TransportKind) -> CaptureConfig {
+        CaptureConfig {
+            lanes,
+            entries_per_lane: Self::RING_ENTRIES,
+            payload_bytes_per_lane: Self::RING_BYTES,
+            transport,
+        }
+    }
+
+    /// Everything stays on the device until the run has ended, in `memory_per_lane` bytes: an eighth of them
+    /// for entries, the rest for payload.
+    pub fn after_sync(lanes: usize, memory_per_lane: usize) -> CaptureConfig {
+        let entries = (memory_per_lane / 8 / argus_abi::capture::ENTRY_BYTES).max(1);
+        let payload = memory_per_lane - memory_per_lane / 8;
+        CaptureConfig {
+            lanes,
+            entries_per_lane: entries,
+            payload_bytes_per_lane: payload.max(1),
+            transport: TransportKind::AfterSync,
+        }
+    }
+
+    fn layout(&self) -> Result<LaneLayout, CaptureError> {
+        if self.lanes == 0 || self.lanes > 256 {
+            return Err(CaptureError::Config("there must be 1 to 256 lanes"));
+        }
+        if self.entries_per_lane == 0 || self.payload_bytes_per_lane == 0 {
+            return Err(CaptureError::Config("a lane needs room for at least one entry and one byte"));
+        }
+        // Far beyond any memory there is, and small enough that no sum of sizes overflows.
+        const LIMIT: usize = 1 << 46;
+        if self.entries_per_lane > LIMIT / argus_abi::capture::ENTRY_BYTES
+            || self.payload_bytes_per_lane > LIMIT
+        {
+            return Err(CaptureError::Config("a lane cannot be that large"));
+        }
+        Ok(LaneLayout {
+            entry_capacity: self.entries_per_lane as u64,
+            payload_capacity: (self.payload_bytes_per_lane as u64).next_multiple_of(64),
+        })
+    }
+}
+
+type Ended<S> = (S, Option<CaptureError>);
+/// Drains the lanes into the sink, on whatever thread it is run.
+type Work<S> = Box<dyn FnOnce() -> Ended<S> + Send>;
+
+enum Collecting<S> {
+    /// While the run goes on.
+    Now(JoinHandle<Ended<S>>),
+    /// When it has ended.
+    Later(Work<S>),
+    Done,
+}
+
+/// A capture in progress. Dropping it without [`Session::finish`] abandons it: recorders go on and lose what
+/// they record.
+pub struct Session<S: Sink> {
+    collecting: Collecting<S>,
+    stop: Arc<AtomicBool>,
+    tallies: Arc<[Tally]>,
+    copied: Arc<AtomicU64>,
+    status: Arc<CaptureStatus>,
+    lanes: LaneMemory,
+    transport: TransportKind,
+}
+
+/// The lanes' allocations, given back at the end.
+struct LaneMemory {
+    memory: Arc<GlobalMemory>,
+    buffers: Vec<Buffer>,
+}
+
+impl LaneMemory {
+    fn make(&mut self, layout: LaneLayout) -> Result<ring::Lane, CaptureError> {
+        let lane = self.buffers.len() as u16;
+        // Untouched: a short run pays only for the pages it uses.
+        let buffer = self.memory.allocate(layout.total_bytes(), Fill::Untouched)?;
+        self.buffers.push(buffer);
+        let window = self.memory.window(buffer.addr, buffer.len)?;
+        ring::create(window, layout, lane).ok_or(CaptureError::Config("lane memory is not aligned"))
+    }
+}
+
+impl Drop for LaneMemory {
+    fn drop(&mut self) {
+        for buffer in &self.buffers {
+            // Recorders that are still alive hold windows, so nothing is pulled from under them; and an
+            // allocation that is already gone needs no freeing.
+            let _ = self.memory.free(buffer.addr);
+        }
+    }
+}
+
+impl<S: Sink + 'static> Session<S> {
+    /// Makes the lanes and starts to collect. One recorder per lane, in the order of their numbers.
+    pub fn start(
+        memory: &Arc<GlobalMemory>,
+        config: CaptureConfig,
+        sink: S,
+    ) -> Result<(Session<S>, Vec<Recorder>), CaptureError> {
+        let layout = config.layout()?;
+        let mut lanes = LaneMemory { memory: Arc::clone(memory), buffers: Vec::new() };
+        let (mut producers, mut consumers, mut maps) = (Vec::new(), Vec::new(), Vec::new());
+        for _ in 0..config.lanes {
+            let (producer, consumer, map) = lanes.make(layout)?;
+            producers.push(producer);
+            consumers.push(consumer);
+            maps.push(map);
+        }
+
+        let stop = Arc::new(AtomicBool::new(false));
+        let tallies: Arc<[Tally]> = (0..config.lanes).map(|_| Tally::default()).collect();
+        let copied = Arc::new(AtomicU64::new(0));
+        let shared = (Arc::clone(&tallies), Arc::clone(&stop));
+        let work = match config.transport {
+            TransportKind::Mapped => work(mapped(consumers)?, sink, shared),
+            TransportKind::Copied | TransportKind::AfterSync => {
+                // The host side of a copied lane holds nothing that leads into device memory.
+                drop(consumers);
+                work(copies(memory, &lanes.buffers, layout, &copied)?, sink, shared)
+            }
+        };
+        let collecting = match config.transport {
+            TransportKind::AfterSync => Collecting::Later(work),
+            TransportKind::Mapped | TransportKind::Copied => Collecting::Now(spawn(work)?),
+        };
+        let (when_full, wake) = match &collecting {
+            Collecting::Now(thread) => (WhenFull::Wait, Some(thread.thread().clone())),
+            Collecting::Later(_) | Collecting::Done => (WhenFull::Lose, None),
+        };
+        let recorders = recorders(producers, when_full, wake);
+        let status = Arc::new(CaptureStatus::new(maps));
+        let transport = config.transport;
+        Ok((Session { collecting, stop, tallies, copied, status, lanes, transport }, recorders))
+    }
+
+    /// What watchers may look at, during the capture and after.
+    pub fn status(&self) -> Arc<CaptureStatus> {
+        Arc::clone(&self.status)
+    }
+
+    /// Collects what is left and gives back the sink, unless the collector panicked, and the account.
+    ///
+    /// All recorders must have been closed or dropped. If one was not, what it has recorded so far is
+    /// collected, the rest is lost, and the ledger says so.
+    pub fn finish(mut self) -> (Option<S>, Ledger) {
+        let (sink, mut failure) = match self.end() {
+            Ok((sink, failure)) => (Some(sink), failure),
+            Err(error) => (None, Some(error)),
+        };
+        let device = DeviceCopies(Arc::clone(&self.lanes.memory));
+        let by_copy = self.transport != TransportKind::Mapped;
+        // The account of mapped lanes is read in the same way, but not counted as copied.
+        let uncounted = AtomicU64::new(0);
+        let copied = if by_copy { &*self.copied } else { &uncounted };
+        let mut lanes = Vec::with_capacity(self.lanes.buffers.len());
+        for (buffer, tally) in self.lanes.buffers.iter().zip(self.tallies.iter()) {
+            match LaneLedger::settle(&device, buffer.addr, tally, copied) {
+                Ok(lane) => lanes.push(lane),
+                Err(error) => {
+                    failure.get_or_insert(error);
+                    lanes.push(LaneLedger::default());
+                }
+            }
+        }
+        let mut ledger = Ledger { lanes, bytes_copied: self.copied.load(Ordering::Relaxed), failure };
+        let LaneLedger { lost_entries: entries, lost_bytes: bytes, .. } = ledger.total();
+        if self.transport == TransportKind::AfterSync && ledger.failure.is_none() && entries > 0 {
+            ledger.failure = Some(CaptureError::DidNotFit { entries, bytes });
+        }
+        (sink, ledger)
+    }
+}
+
+impl<S: Sink> Session<S> {
+    /// Ends the collector, wherever it runs.
+    fn end(&mut self) -> Result<Ended<S>, CaptureError>
+    where
+        S: 'static,
+    {
+        self.stop.store(true, Ordering::Release);
+        let thread = match std::mem::replace(&mut self.collecting, Collecting::Done) {
+            Collecting::Now(thread) => thread,
+            Collecting::Later(work) => spawn(work)?,
+            Collecting::Done => return Err(CaptureError::Config("the capture is already finished")),
+        };
+        thread.thread().unpark();
+        thread.join().map_err(|panic| CaptureError::Panicked(text_of(&*panic)))
+    }
+}
+
+impl<S: Sink> Drop for Session<S> {
+    fn drop(&mut self) {
+        self.stop.store(true, Ordering::Release);
+        if let Collecting::Now(thread) = std::mem::replace(&mut self.collecting, Collecting::Done) {
+            thread.thread().unpark();
+            // Joined so that no copy runs into memory that is about to be freed. Its outcome is of no
+            // interest to somebody who abandons the capture.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn mapped(consumers: Vec<ConsumerHalf>) -> Result<Vec<Mapped>, CaptureError> {
+    consumers.into_iter().enumerate().map(|(lane, ring)| Mapped::new(lane as u16, ring)).collect()
+}
+
+fn copies(
+    memory: &Arc<GlobalMemory>,
+    buffers: &[Buffer],
+    layout: LaneLayout,
+    copied: &Arc<AtomicU64>,
+) -> Result<Vec<Copied<DeviceCopies>>, CaptureError> {
+    let lane = |(lane, buffer): (usize, &Buffer)| {
+        let device = DeviceCopies(Arc::clone(memory));
+        Copied::new(lane as u16, device, buffer.addr, layout, Arc::clone(copied))
+    };
+    buffers.iter().enumerate().map(lane).collect()
+}
+
+fn work<L: LaneSource + 'static, S: Sink + 'static>(
+    sources: Vec<L>,
+    sink: S,
+    (tallies, stop): (Arc<[Tally]>, Arc<AtomicBool>),
+) -> Work<S> {
+    let collector = Collector::new(sources, sink, tallies, stop);
+    Box::new(move || collector.run())
+}
+
+fn spawn<S: Send + 'static>(work: Work<S>) -> Result<JoinHandle<Ended<S>>, CaptureError> {
+    thread::Builder::new().name("argus-collector".into()).spawn(work).map_err(CaptureError::Spawn)
+}
+
+fn recorders(producers: Vec<ProducerHalf>, when_full: WhenFull, wake: Option<Thread>) -> Vec<Recorder> {
+    let recorder =
+        |(lane, ring)| LaneRecorder::new(lane as u8, ring, HostBackoff::new(wake.clone()), when_full);
+    producers.into_iter().enumerate().map(recorder).collect()
+}
+
+fn text_of(panic: &(dyn Any + Send)) -> String {
+    let text = panic.downcast_ref::<&str>().copied();
+    let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+    text.unwrap_or("without a message").to_owned()
+}

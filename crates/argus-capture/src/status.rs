@@ -1,0 +1,50 @@
+//! What others may ask about a capture while it goes on.
+
+use std::sync::atomic::Ordering;
+
+use crate::ring::LaneMap;
+
+/// The state of all lanes, seen from outside. Looks at counters only; costs the lanes nothing.
+#[derive(Debug)]
+pub struct CaptureStatus {
+    lanes: Vec<LaneMap>,
+}
+
+/// How far a capture is, all lanes together.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Progress {
+    pub entries: u64,
+    pub payload_bytes: u64,
+    /// Entries that the collector has taken.
+    pub collected: u64,
+    /// Payload bytes that the collector has taken.
+    pub collected_bytes: u64,
+    /// Entries that recorders could not keep.
+    pub lost_entries: u64,
+}
+
+impl CaptureStatus {
+    pub(crate) fn new(lanes: Vec<LaneMap>) -> CaptureStatus {
+        CaptureStatus { lanes }
+    }
+
+    /// Whether some recorder waits for room right now. A run in which one does is not stuck.
+    pub fn is_waiting(&self) -> bool {
+        self.lanes.iter().any(|lane| lane.control().producer.waiting.load(Ordering::Relaxed) != 0)
+    }
+
+    /// How far it is. A run during which this changes is not stuck either, even if nobody happens to wait at
+    /// the moments of asking.
+    pub fn progress(&self) -> Progress {
+        let mut sum = Progress::default();
+        for lane in &self.lanes {
+            let control = lane.control();
+            sum.entries += control.producer.entries_published.load(Ordering::Relaxed);
+            sum.payload_bytes += control.producer.payload_published.load(Ordering::Relaxed);
+            sum.collected += control.consumer.entries_consumed.load(Ordering::Relaxed);
+            sum.collected_bytes += control.consumer.payload_consumed.load(Ordering::Relaxed);
+            sum.lost_entries += control.ledger.lost_entries.load(Ordering::Relaxed);
+        }
+        sum
+    }
+}

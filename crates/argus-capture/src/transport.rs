@@ -1,0 +1,87 @@
+//! How the host reads a lane: in place, or by copies.
+//!
+//! The collector is the same code over both; the layouts are the same types on both.
+
+mod copied;
+mod mapped;
+
+pub use copied::{Copied, CopyFrom, DeviceCopies};
+pub(crate) use copied::{copy, word};
+pub use mapped::Mapped;
+
+use crate::control::{ConsumerCursor, LANE_MAGIC, LANE_VERSION, LaneShape};
+use crate::error::CaptureError;
+use crate::ring::{EntryBytes, LaneLayout};
+
+/// The consuming side of one lane.
+pub trait LaneSource: Send {
+    fn lane(&self) -> u16;
+
+    /// Learns what the device has published. A transport for which a look has a price may leave it out
+    /// unless it is `urgent`.
+    fn refresh(&mut self, urgent: bool) -> Result<(), CaptureError>;
+
+    /// Entries that the last look found and that were not taken yet.
+    fn entries_ready(&self) -> u64;
+
+    /// Takes the next entry.
+    fn next_entry(&mut self) -> Result<Option<EntryBytes>, CaptureError>;
+
+    /// The next payload bytes that the last look found, at most `max`; empty if there are none.
+    fn payload(&mut self, max: u64) -> Result<&[u8], CaptureError>;
+
+    /// The next `bytes` payload bytes are done with.
+    fn release(&mut self, bytes: u64) -> Result<(), CaptureError>;
+
+    /// Tells the device about everything taken so far.
+    fn settle(&mut self) -> Result<(), CaptureError>;
+
+    /// Throws away everything that the last look found; whether there was anything.
+    fn discard(&mut self) -> Result<bool, CaptureError>;
+
+    /// Whether the device said that nothing will follow.
+    fn is_closed(&self) -> bool;
+
+    /// Whether nothing will follow and everything was taken.
+    fn is_finished(&self) -> bool;
+
+    /// Tells the device that nobody reads any more. Must not panic.
+    fn abandon(&mut self);
+}
+
+/// Refuses a lane that the other side did not make as we expect it.
+fn check_shape(shape: &LaneShape, lane: u16, layout: LaneLayout) -> Result<(), CaptureError> {
+    let broken = |what: String| Err(CaptureError::BrokenLane { lane, what });
+    if shape.magic != LANE_MAGIC {
+        return broken(format!("its magic is {:#010x}, not {LANE_MAGIC:#010x}", shape.magic));
+    }
+    if shape.version != LANE_VERSION {
+        return broken(format!("its version is {}, not {LANE_VERSION}", shape.version));
+    }
+    let expected = LaneShape {
+        magic: LANE_MAGIC,
+        version: LANE_VERSION,
+        lane,
+        entry_bytes: argus_abi::capture::ENTRY_BYTES as u64,
+        entry_capacity: layout.entry_capacity,
+        payload_capacity: layout.payload_capacity,
+    };
+    if *shape != expected {
+        return broken(format!("it says {shape:?}, not {expected:?}"));
+    }
+    Ok(())
+}
+
+/// Refuses counters that cannot be: more in a ring than it holds, or less than was already read.
+fn check_counters(cursor: &ConsumerCursor, lane: u16, layout: LaneLayout) -> Result<(), CaptureError> {
+    let sane = |published: u64, read: u64, capacity: u64| {
+        published.checked_sub(read).is_some_and(|unread| unread <= capacity)
+    };
+    if sane(cursor.entries_published, cursor.entries, layout.entry_capacity)
+        && sane(cursor.payload_published, cursor.payload, layout.payload_capacity)
+    {
+        return Ok(());
+    }
+    let what = format!("its counters cannot be: {cursor:?} in rings of {layout:?}");
+    Err(CaptureError::BrokenLane { lane, what })
+}

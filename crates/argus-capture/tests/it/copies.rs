@@ -1,0 +1,83 @@
+//! The price of copying: little more than what is new.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use argus_abi::capture::ENTRY_BYTES;
+use argus_capture::{CaptureConfig, Recorded, Session, TransportKind};
+use argus_gm::GlobalMemory;
+
+use crate::support::{Memory, Random, argument, buffer, task};
+
+/// Four lanes of tasks with two tensors of 16 KiB and a scalar each, at a pace at which the collector often
+/// finds nothing.
+#[test]
+fn bytes_copied_are_at_most_a_tenth_more_than_new_bytes() {
+    for (transport, pace) in [
+        (TransportKind::Copied, None),
+        (TransportKind::Copied, Some(Duration::from_micros(100))),
+        (TransportKind::AfterSync, None),
+    ] {
+        let memory = Arc::new(GlobalMemory::new());
+        let view = buffer(&memory, &Random(31).bytes(16 << 10));
+        let config = match transport {
+            TransportKind::AfterSync => CaptureConfig::after_sync(4, 64 << 20),
+            _ => CaptureConfig { payload_bytes_per_lane: 64 << 10, ..CaptureConfig::streaming(4, transport) },
+        };
+        let (session, lanes) = Session::start(&memory, config, Memory::default()).unwrap();
+        std::thread::scope(|scope| {
+            for mut lane in lanes {
+                let (memory, view) = (&memory, &view);
+                scope.spawn(move || {
+                    for id in 0..500 {
+                        for _ in 0..2 {
+                            let done = lane.argument(argument(id, Some(view)), Some(view), memory);
+                            assert_eq!(done, Recorded::Whole);
+                        }
+                        assert_eq!(lane.argument(argument(id, None), None, memory), Recorded::Whole);
+                        assert_eq!(lane.task(task(id)), Recorded::Whole);
+                        if let Some(pace) = pace {
+                            std::thread::sleep(pace);
+                        }
+                    }
+                });
+            }
+        });
+        let (_, ledger) = session.finish();
+        assert!(ledger.is_complete(), "{ledger:?}");
+        let total = ledger.total();
+        let new = total.payload_bytes + total.entries * ENTRY_BYTES as u64;
+        assert_eq!(total.payload_bytes, 4 * 500 * 2 * (16 << 10));
+        assert!(ledger.bytes_copied >= new);
+        let ratio = ledger.bytes_copied as f64 / new as f64;
+        assert!(ratio <= 1.1, "{transport:?} {pace:?}: {ratio}");
+    }
+}
+
+/// Only scalars: the worst case, as a look costs half an entry.
+#[test]
+fn a_stream_of_scalars_is_copied_in_batches() {
+    let memory = Arc::new(GlobalMemory::new());
+    let config = CaptureConfig::streaming(1, TransportKind::Copied);
+    let (session, mut lanes) = Session::start(&memory, config, Memory::default()).unwrap();
+    for id in 0..200_000 {
+        assert_eq!(lanes[0].argument(argument(id, None), None, &memory), Recorded::Whole);
+    }
+    drop(lanes);
+    let (_, ledger) = session.finish();
+    assert!(ledger.is_complete());
+    let ratio = ledger.bytes_copied as f64 / (200_000 * ENTRY_BYTES) as f64;
+    assert!(ratio <= 1.1, "{ratio}");
+}
+
+#[test]
+fn nothing_is_copied_from_mapped_lanes() {
+    let memory = Arc::new(GlobalMemory::new());
+    let config = CaptureConfig::streaming(1, TransportKind::Mapped);
+    let (session, mut lanes) = Session::start(&memory, config, Memory::default()).unwrap();
+    assert_eq!(lanes[0].task(task(1)), Recorded::Whole);
+    drop(lanes);
+    let (_, ledger) = session.finish();
+    assert!(ledger.is_complete());
+    assert_eq!(ledger.bytes_copied, 0);
+}

@@ -1,0 +1,228 @@
+//! Collectors that die, sinks that fail, memory that is too small: the run ends, and the account is exact.
+
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use argus_capture::{CaptureConfig, CaptureError, Ledger, Recorded, Session, TransportKind};
+use argus_gm::GlobalMemory;
+
+use crate::support::{Item, Memory, Random, STREAMING, TRANSPORTS, argument, buffer, capture, config, task};
+
+const ENTRIES: u64 = 5_000;
+const BYTES: u64 = 700;
+
+/// Two lanes full of arguments into a sink that gives up midway. The recording threads must end by
+/// themselves, soon.
+fn run_against(transport: TransportKind, sink: Memory) -> (Option<Memory>, Ledger) {
+    let memory = Arc::new(GlobalMemory::new());
+    let view = buffer(&memory, &Random(21).bytes(BYTES as usize));
+    let (session, lanes) = Session::start(&memory, config(transport, 2), sink).unwrap();
+    let start = Instant::now();
+    std::thread::scope(|scope| {
+        for mut lane in lanes {
+            let (memory, view) = (&memory, &view);
+            scope.spawn(move || {
+                for id in 0..ENTRIES {
+                    // Whole or lost, whichever the ring still takes.
+                    let _ = lane.argument(argument(id, Some(view)), Some(view), memory);
+                }
+            });
+        }
+    });
+    let (sink, ledger) = session.finish();
+    assert!(start.elapsed() < Duration::from_secs(20), "somebody waited for a collector that is gone");
+    (sink, ledger)
+}
+
+/// Everything recorded is either delivered or lost, lane by lane.
+fn assert_adds_up(ledger: &Ledger) {
+    assert!(!ledger.is_complete());
+    for lane in &ledger.lanes {
+        assert_eq!(lane.entries + lane.lost_entries, ENTRIES, "{lane:?}");
+        assert_eq!(lane.payload_bytes + lane.lost_bytes, ENTRIES * BYTES, "{lane:?}");
+        assert_eq!(lane.payload_bytes, lane.arguments * BYTES);
+    }
+    assert!(ledger.total().lost_entries > 0);
+}
+
+#[test]
+fn a_collector_that_panics_is_noticed_and_reported() {
+    for transport in TRANSPORTS {
+        let (sink, ledger) = run_against(transport, Memory { panic_at: Some(300), ..Memory::default() });
+        assert!(sink.is_none());
+        let text = match &ledger.failure {
+            Some(CaptureError::Panicked(text)) => text,
+            other => panic!("{other:?}"),
+        };
+        assert!(text.contains("asked to panic"), "{text}");
+        assert_adds_up(&ledger);
+        assert_eq!(ledger.total().entries, 300);
+    }
+}
+
+#[test]
+fn a_sink_that_fails_is_left_alone_and_the_lanes_are_drained() {
+    for transport in TRANSPORTS {
+        let (sink, ledger) = run_against(transport, Memory { fail_at: Some(300), ..Memory::default() });
+        let failure = ledger.failure.as_ref().unwrap();
+        assert!(matches!(failure, CaptureError::Sink(_)), "{failure:?}");
+        assert_eq!(std::error::Error::source(failure).unwrap().to_string(), "the disk is full");
+        assert_adds_up(&ledger);
+        assert_eq!(sink.unwrap().items.len(), 300);
+    }
+}
+
+#[test]
+fn a_sink_that_fails_inside_a_payload() {
+    for transport in TRANSPORTS {
+        let sink = Memory { fail_in_payload: true, ..Memory::default() };
+        let (sink, ledger) = capture(transport, sink, |lane, memory| {
+            let view = buffer(memory, &vec![3; 5 << 20]);
+            for id in 0..3 {
+                assert_eq!(lane.argument(argument(id, Some(&view)), Some(&view), memory), Recorded::Whole);
+            }
+        });
+        assert!(matches!(ledger.failure, Some(CaptureError::Sink(_))));
+        let total = ledger.total();
+        assert_eq!((total.entries, total.lost_entries, total.lost_bytes), (0, 3, 15 << 20), "{transport:?}");
+        assert!(sink.unwrap().open.is_some());
+    }
+}
+
+/// The collector dies while a recorder is inside a payload that only it could have made room for.
+#[test]
+fn a_recorder_inside_a_payload_notices_too() {
+    for transport in STREAMING {
+        let sink = Memory { panic_at: Some(0), ..Memory::default() };
+        let (sink, ledger) = capture(transport, sink, |lane, memory| {
+            let view = buffer(memory, &vec![3; 20 << 20]);
+            assert_eq!(lane.argument(argument(0, Some(&view)), Some(&view), memory), Recorded::Lost);
+            // From now on nothing waits: a thousand of these would otherwise take long.
+            let start = Instant::now();
+            for id in 0..1000 {
+                assert_eq!(lane.argument(argument(id, Some(&view)), Some(&view), memory), Recorded::Lost);
+            }
+            assert!(start.elapsed() < Duration::from_secs(5));
+        });
+        assert!(sink.is_none());
+        let total = ledger.total();
+        assert_eq!((total.entries, total.lost_entries, total.lost_bytes), (0, 1001, 1001 * (20 << 20)));
+    }
+}
+
+#[test]
+fn after_sync_that_does_not_fit_counts_exactly_what_is_missing() {
+    let memory = Arc::new(GlobalMemory::new());
+    let view = buffer(&memory, &[9; 1000]);
+    let large = buffer(&memory, &[8; 10_000]);
+    let sizes = CaptureConfig {
+        lanes: 1,
+        entries_per_lane: 12,
+        payload_bytes_per_lane: 4096,
+        transport: TransportKind::AfterSync,
+    };
+    let (session, mut lanes) = Session::start(&memory, sizes, Memory::default()).unwrap();
+    let lane = &mut lanes[0];
+    assert_eq!(lane.argument(argument(0, Some(&large)), Some(&large), &memory), Recorded::Lost);
+    for id in 0..4 {
+        assert_eq!(lane.argument(argument(id, Some(&view)), Some(&view), &memory), Recorded::Whole);
+    }
+    assert_eq!(lane.argument(argument(4, Some(&view)), Some(&view), &memory), Recorded::Lost);
+    for id in 0..8 {
+        assert_eq!(lane.task(task(id)), Recorded::Whole);
+    }
+    assert_eq!(lane.task(task(8)), Recorded::Lost);
+    assert_eq!(lane.edges(8, &[(1, 0); 25]), Recorded::Lost);
+    drop(lanes);
+    let (sink, ledger) = session.finish();
+    let total = ledger.total();
+    assert_eq!((total.entries, total.arguments, total.payload_bytes), (12, 4, 4000));
+    assert_eq!((total.lost_entries, total.lost_bytes), (6, 11_000));
+    assert_eq!((total.waits, total.wait_ns), (0, 0));
+    let text = ledger.failure.as_ref().unwrap().to_string();
+    assert!(text.starts_with("6 entries with 11000 payload bytes did not fit"), "{text}");
+    let items = sink.unwrap().items;
+    assert!(items.iter().take(4).all(|item| matches!(item, Item::Argument(_, bytes) if *bytes == [9; 1000])));
+}
+
+/// A recorder that is still alive when the capture is finished cannot hang it; it is reported.
+#[test]
+fn finishing_with_an_open_lane_is_a_failure_and_no_hang() {
+    for transport in TRANSPORTS {
+        let memory = Arc::new(GlobalMemory::new());
+        let (session, mut lanes) = Session::start(&memory, config(transport, 2), Memory::default()).unwrap();
+        assert_eq!(lanes[1].task(task(5)), Recorded::Whole);
+        let kept = lanes.remove(1);
+        drop(lanes);
+        let (sink, ledger) = session.finish();
+        assert!(matches!(ledger.failure, Some(CaptureError::StillOpen { lane: 1 })), "{ledger:?}");
+        assert_eq!(sink.unwrap().items.len(), 1);
+        // It goes on into the void and waits for nobody.
+        let mut kept = kept;
+        let mut lost = 0;
+        for id in 0..1_000_000 {
+            lost += u64::from(kept.task(task(id)) == Recorded::Lost);
+        }
+        assert!(lost > 0);
+    }
+}
+
+#[test]
+fn an_abandoned_session_frees_its_recorders() {
+    for transport in TRANSPORTS {
+        let memory = Arc::new(GlobalMemory::new());
+        let (session, mut lanes) = Session::start(&memory, config(transport, 1), Memory::default()).unwrap();
+        drop(session);
+        let view = buffer(&memory, &[1; 100_000]);
+        let mut lost = false;
+        for id in 0..1000 {
+            lost |= lanes[0].argument(argument(id, Some(&view)), Some(&view), &memory) == Recorded::Lost;
+        }
+        assert!(lost);
+    }
+}
+
+/// Bytes of a lane changed by somebody else: the entry that no longer makes sense is named.
+#[test]
+fn a_broken_entry_is_named() {
+    for (offset, value, expected) in [
+        (0u64, 0u8, "its magic is"),
+        (4, 99, "its version is 99, not 1"),
+        (6, 77, "nothing has the number 77"),
+        (7, 200, "it says that it belongs to lane 200"),
+        (8, 5, "it says that it is entry 5"),
+    ] {
+        let memory = Arc::new(GlobalMemory::new());
+        let sizes = config(TransportKind::AfterSync, 1);
+        let before = memory.allocate(1, argus_gm::Fill::Zero).unwrap();
+        let (session, mut lanes) = Session::start(&memory, sizes, Memory::default()).unwrap();
+        for id in 0..4 {
+            assert_eq!(lanes[0].task(task(id)), Recorded::Whole);
+        }
+        drop(lanes);
+        // The lane is the only other allocation; entries follow a control block of 384 bytes.
+        let lane = find_lane(&memory, before.addr);
+        memory.write(lane + 384 + 2 * 128 + offset, &[value]).unwrap();
+        let (sink, ledger) = session.finish();
+        let failure = ledger.failure.as_ref().unwrap();
+        assert!(matches!(failure, CaptureError::BrokenEntry { lane: 0, sequence: 2, .. }), "{failure:?}");
+        assert!(failure.to_string().contains(expected), "{failure}");
+        let total = ledger.total();
+        assert_eq!((total.entries, total.lost_entries), (2, 2));
+        assert_eq!(sink.unwrap().items.len(), 2);
+    }
+}
+
+/// The address of a lane's memory: maps of this size land below or above their neighbour, page by page.
+fn find_lane(memory: &GlobalMemory, near: u64) -> u64 {
+    let magic = u32::from_le_bytes(*b"ARGL").to_ne_bytes();
+    let pages =
+        (0..1u64 << 20).flat_map(|page| [near.wrapping_sub(page << 12), near.wrapping_add(page << 12)]);
+    for addr in pages {
+        let mut word = [0; 4];
+        if memory.read(addr, &mut word).is_ok() && word == magic {
+            return addr;
+        }
+    }
+    panic!("no lane near {near:#x}");
+}

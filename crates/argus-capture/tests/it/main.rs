@@ -1,0 +1,9 @@
+//! The crate from outside: what is recorded comes out the same, or is counted as lost.
+#![cfg(not(loom))]
+
+mod copies;
+mod failures;
+mod gather;
+mod pressure;
+mod streams;
+mod support;

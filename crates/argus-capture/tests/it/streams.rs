@@ -1,0 +1,268 @@
+//! Payloads of any size through rings of any size, by every transport, with the same result.
+
+use std::sync::Arc;
+
+use argus_abi::capture::{EntryHeader, SkipEntry, edge_reason, skip_reason};
+use argus_abi::{DType, Tensor};
+use argus_capture::{CaptureConfig, CaptureError, Recorded, Session, TransportKind};
+use argus_gm::{Fill, GlobalMemory};
+
+use crate::support::{
+    Item, Memory, Random, STREAMING, TRANSPORTS, argument, buffer, capture, capture_in, config, task,
+};
+
+#[test]
+fn a_payload_larger_than_the_ring_comes_out_whole() {
+    let content = Random(1).bytes(10 << 20);
+    for transport in TRANSPORTS {
+        let (sink, ledger) = capture(transport, Memory::default(), |lane, memory| {
+            let view = buffer(memory, &content);
+            for task_id in 0..2 {
+                assert_eq!(
+                    lane.argument(argument(task_id, Some(&view)), Some(&view), memory),
+                    Recorded::Whole
+                );
+                assert_eq!(lane.task(task(task_id)), Recorded::Whole);
+            }
+        });
+        assert!(ledger.is_complete(), "{transport:?}: {ledger:?}");
+        assert_eq!(ledger.total().payload_bytes, 20 << 20);
+        let items = sink.unwrap().items;
+        assert_eq!(items.len(), 4);
+        for index in [0, 2] {
+            assert!(matches!(&items[index], Item::Argument(_, bytes) if *bytes == content), "{transport:?}");
+        }
+    }
+}
+
+/// All sizes around a ring's capacity and a quarter of it, where the ways of publishing change.
+#[test]
+fn sizes_around_the_ring_and_its_quarter() {
+    let content = Random(2).bytes(1200);
+    let sizes: Vec<usize> = (1..=1100).step_by(3).chain([63, 64, 65, 127, 128, 129, 255, 256, 257]).collect();
+    for transport in STREAMING {
+        let mut config = config(transport, 1);
+        (config.entries_per_lane, config.payload_bytes_per_lane) = (3, 256);
+        let memory = Arc::new(GlobalMemory::new());
+        let (sink, ledger) = capture_in(&memory, config, Memory::default(), |lane, memory| {
+            let base = buffer(memory, &content);
+            for &size in &sizes {
+                let view = base.view(&[size as u32], &[(size % 90) as u32]).unwrap();
+                assert_eq!(lane.argument(argument(0, Some(&view)), Some(&view), memory), Recorded::Whole);
+            }
+        });
+        assert!(ledger.is_complete());
+        for (item, &size) in sink.unwrap().items.iter().zip(&sizes) {
+            let Item::Argument(_, bytes) = item else { panic!("{item:?}") };
+            assert_eq!(*bytes, content[size % 90..size % 90 + size]);
+        }
+    }
+}
+
+/// 256 MiB through 64 KiB; with `ARGUS_LONG=1` a gibibyte. Compared by hash, the sink keeps nothing.
+#[test]
+fn a_very_large_tensor_passes_through_a_small_ring() {
+    let long = std::env::var_os("ARGUS_LONG").is_some_and(|value| value == "1");
+    let len: u64 = if long { 1 << 30 } else { 256 << 20 };
+    let memory = Arc::new(GlobalMemory::new());
+    let device = memory.allocate(len, Fill::Untouched).unwrap();
+    let mut expected = xxhash_rust::xxh3::Xxh3::new();
+    let block = Random(3).bytes(1 << 20);
+    for index in 0..len >> 20 {
+        // Every block is different, so that one out of place shows.
+        let mut block = block.clone();
+        block[..8].copy_from_slice(&index.to_le_bytes());
+        memory.write(device.addr + (index << 20), &block).unwrap();
+        expected.update(&block);
+    }
+    let view = Tensor::contiguous(device.addr, DType::F32, &[(len >> 20) as u32, 1 << 18]).unwrap();
+    for transport in STREAMING {
+        let (session, mut lanes) = Session::start(&memory, config(transport, 1), Hashing::default()).unwrap();
+        assert_eq!(lanes[0].argument(argument(0, Some(&view)), Some(&view), &memory), Recorded::Whole);
+        drop(lanes);
+        let (sink, ledger) = session.finish();
+        assert!(ledger.is_complete(), "{ledger:?}");
+        assert_eq!(ledger.total().payload_bytes, len);
+        assert_eq!(sink.unwrap().hash.digest128(), expected.digest128(), "{transport:?}");
+    }
+}
+
+#[derive(Default)]
+struct Hashing {
+    hash: xxhash_rust::xxh3::Xxh3,
+}
+
+impl argus_capture::Sink for Hashing {
+    type Error = std::convert::Infallible;
+
+    fn begin_argument(&mut self, _: &argus_abi::capture::ArgumentEntry) -> Result<(), Self::Error> {
+        Ok(())
+    }
+    fn payload(&mut self, piece: &[u8]) -> Result<(), Self::Error> {
+        self.hash.update(piece);
+        Ok(())
+    }
+    fn end_argument(&mut self) -> Result<(), Self::Error> {
+        Ok(())
+    }
+    fn task(&mut self, _: &argus_abi::capture::TaskEntry) -> Result<(), Self::Error> {
+        Ok(())
+    }
+    fn edges(&mut self, _: &argus_abi::capture::EdgesEntry) -> Result<(), Self::Error> {
+        Ok(())
+    }
+    fn skip(&mut self, _: &SkipEntry) -> Result<(), Self::Error> {
+        Ok(())
+    }
+    fn flush(&mut self) -> Result<(), Self::Error> {
+        Ok(())
+    }
+}
+
+/// The same recording by every transport: the same items, byte for byte.
+#[test]
+fn every_transport_delivers_the_same() {
+    let runs: Vec<Vec<Item>> = TRANSPORTS
+        .into_iter()
+        .map(|transport| {
+            let memory = Arc::new(GlobalMemory::new());
+            let content = Random(4).bytes(300_000);
+            let base = buffer(&memory, &content);
+            let (sink, ledger) =
+                capture_in(&memory, config(transport, 1), Memory::default(), |lane, memory| {
+                    let mut random = Random(5);
+                    for task_id in 0..2000 {
+                        let len = random.below(if task_id % 50 == 0 { 200_000 } else { 900 }) as u32;
+                        let view = base.view(&[len], &[random.below(90_000) as u32]).unwrap();
+                        let mut entry = argument(task_id, Some(&view));
+                        entry.address = 0; // differs from run to run
+                        assert_eq!(lane.argument(entry, Some(&view), memory), Recorded::Whole);
+                        assert_eq!(lane.task(task(task_id)), Recorded::Whole);
+                    }
+                });
+            assert!(ledger.is_complete(), "{ledger:?}");
+            sink.unwrap().items
+        })
+        .collect();
+    assert_eq!(runs[0].len(), 4000);
+    assert!(runs[0] == runs[1] && runs[1] == runs[2]);
+}
+
+#[test]
+fn tasks_edges_and_skips_arrive_as_they_were() {
+    for transport in TRANSPORTS {
+        let producers: Vec<(u64, u8)> = (0..23).map(|id| (id << 33 | 1, (id % 4) as u8)).collect();
+        let (sink, ledger) = capture(transport, Memory::default(), |lane, _| {
+            assert_eq!(lane.task(task(77)), Recorded::Whole);
+            assert_eq!(lane.edges(77, &producers), Recorded::Whole);
+            assert_eq!(lane.edges(78, &[]), Recorded::Whole);
+            let header = EntryHeader { magic: 0, version: 0, what: 0, lane: 0, sequence: 0 };
+            let reason = skip_reason::NO_METADATA;
+            let (func_id, arg_index, stage) = (5, u16::MAX, 0);
+            let skip = SkipEntry { header, task_id: 9, func_id, arg_index, stage, reason, reserved: [0; 96] };
+            assert_eq!(lane.skip(skip), Recorded::Whole);
+        });
+        assert!(ledger.is_complete());
+        let items = sink.unwrap().items;
+        assert_eq!(items.len(), 5, "{items:?}");
+        assert!(
+            matches!(&items[0], Item::Task(entry) if entry.task_id == 77 && entry.func_ids == [7, -1, -1])
+        );
+        let mut seen = Vec::new();
+        for item in &items[1..4] {
+            let Item::Edges(edges) = item else { panic!("{item:?}") };
+            assert_eq!(edges.consumer, 77);
+            for index in 0..usize::from(edges.count) {
+                seen.push((edges.producers[index], edges.reasons[index]));
+            }
+        }
+        assert_eq!(seen, producers);
+        assert_eq!(edge_reason::name(seen[2].1), "overlap");
+        assert!(matches!(&items[4], Item::Skip(entry) if entry.task_id == 9 && entry.func_id == 5));
+        for (index, item) in items.iter().enumerate() {
+            assert_eq!(item.header().sequence, index as u64);
+        }
+    }
+}
+
+#[test]
+fn closing_without_entries_is_a_complete_capture() {
+    for transport in TRANSPORTS {
+        let (sink, ledger) = capture(transport, Memory::default(), |_, _| {});
+        assert!(ledger.is_complete(), "{ledger:?}");
+        assert!(sink.unwrap().items.is_empty());
+    }
+}
+
+#[test]
+fn sixty_four_lanes_keep_apart() {
+    for transport in TRANSPORTS {
+        let memory = Arc::new(GlobalMemory::new());
+        let mut config = config(transport, 64);
+        config.payload_bytes_per_lane = 1 << 16;
+        let (session, lanes) = Session::start(&memory, config, Memory::default()).unwrap();
+        let view = buffer(&memory, &Random(6).bytes(512));
+        std::thread::scope(|scope| {
+            let mut rest = lanes.into_iter();
+            while let Some(first) = rest.next() {
+                // Eight lanes to a thread, written in turn.
+                let mut mine: Vec<_> = std::iter::once(first).chain(rest.by_ref().take(7)).collect();
+                let (memory, view) = (&memory, &view);
+                scope.spawn(move || {
+                    for round in 0..50u64 {
+                        for lane in &mut mine {
+                            let entry = argument(u64::from(lane.lane()) << 32 | round, Some(view));
+                            assert_eq!(lane.argument(entry, Some(view), memory), Recorded::Whole);
+                        }
+                    }
+                });
+            }
+        });
+        let (sink, ledger) = session.finish();
+        assert!(ledger.is_complete(), "{ledger:?}");
+        assert_eq!(ledger.lanes.len(), 64);
+        assert!(ledger.lanes.iter().all(|lane| lane.arguments == 50 && lane.payload_bytes == 50 * 512));
+        let mut next = [0u64; 64];
+        for item in sink.unwrap().items {
+            let Item::Argument(entry, _) = item else { panic!("{item:?}") };
+            let lane = usize::from(entry.header.lane);
+            assert_eq!(entry.task_id, (lane as u64) << 32 | next[lane]);
+            next[lane] += 1;
+        }
+        assert_eq!(next, [50; 64]);
+    }
+}
+
+#[test]
+fn impossible_sizes_are_refused() {
+    let memory = Arc::new(GlobalMemory::new());
+    let good = config(TransportKind::Mapped, 1);
+    for bad in [
+        CaptureConfig { lanes: 0, ..good },
+        CaptureConfig { lanes: 257, ..good },
+        CaptureConfig { entries_per_lane: 0, ..good },
+        CaptureConfig { payload_bytes_per_lane: 0, ..good },
+        CaptureConfig { payload_bytes_per_lane: usize::MAX, ..good },
+        CaptureConfig { entries_per_lane: usize::MAX, ..good },
+    ] {
+        let refused = Session::start(&memory, bad, Memory::default()).err();
+        assert!(matches!(refused, Some(CaptureError::Config(_))), "{bad:?}");
+    }
+}
+
+/// Lanes are given back to the device when the capture is over.
+#[test]
+fn lane_memory_is_freed_at_the_end() {
+    for transport in TRANSPORTS {
+        let memory = Arc::new(GlobalMemory::new());
+        let (session, lanes) = Session::start(&memory, config(transport, 2), Memory::default()).unwrap();
+        let status = session.status();
+        drop(lanes);
+        let (_, ledger) = session.finish();
+        assert!(ledger.is_complete());
+        assert!(!status.is_waiting());
+        // The status still holds windows; without them nothing is left.
+        drop(status);
+        assert_eq!(Arc::strong_count(&memory), 1);
+    }
+}

@@ -1,0 +1,182 @@
+//! What the caller tells about a run, and what it is told.
+
+use std::hash::{BuildHasher, Hasher, RandomState};
+use std::path::PathBuf;
+
+use argus_abi::args::KernelAbi;
+use argus_abi::{ArgDirection, CoreType, DType, Kind};
+use serde::Serialize;
+use serde_json::{Map, Value};
+
+/// How a dump is written.
+#[derive(Clone, Copy, Debug)]
+pub struct DumpOptions {
+    /// Equal payloads are stored once.
+    pub dedupe: bool,
+    pub stats: StatsMode,
+    /// `finish` returns when the disk has everything, not only the operating system.
+    pub sync: bool,
+    /// Large writes go around the page cache where the file system allows it.
+    pub direct: bool,
+}
+
+impl Default for DumpOptions {
+    fn default() -> DumpOptions {
+        DumpOptions { dedupe: true, stats: StatsMode::Off, sync: false, direct: true }
+    }
+}
+
+/// Whether statistics of payloads are recorded.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum StatsMode {
+    /// Only for arguments that ask for it themselves.
+    #[default]
+    Off,
+    Beside,
+    /// Payloads are looked at and not stored.
+    Instead,
+}
+
+impl StatsMode {
+    pub const fn name(self) -> &'static str {
+        match self {
+            StatsMode::Off => "off",
+            StatsMode::Beside => "beside",
+            StatsMode::Instead => "instead",
+        }
+    }
+}
+
+/// A kernel of the program.
+#[derive(Clone, Debug)]
+pub struct KernelInfo {
+    pub func_id: u32,
+    pub name: String,
+    pub core_type: CoreType,
+    pub signature: Vec<ArgDirection>,
+    pub abi: KernelAbi,
+}
+
+impl KernelInfo {
+    pub(crate) fn abi_number(&self) -> u8 {
+        match self.abi {
+            KernelAbi::Tensors => 0,
+            KernelAbi::Raw => 1,
+        }
+    }
+
+    pub(crate) fn abi_name(&self) -> &'static str {
+        match self.abi {
+            KernelAbi::Tensors => "tensor",
+            KernelAbi::Raw => "raw",
+        }
+    }
+}
+
+/// An argument of the orchestration function itself.
+#[derive(Clone, Debug)]
+pub struct OrchestrationArg {
+    pub name: String,
+    pub kind: Kind,
+    pub dtype: DType,
+    /// Empty for a scalar.
+    pub shape: Vec<u64>,
+    /// Device address of a tensor; 0 for a scalar.
+    pub address: u64,
+    /// Raw bits of a scalar; 0 for a tensor.
+    pub bits: u64,
+}
+
+/// What a dump says about its run.
+#[derive(Clone, Debug, Default)]
+pub struct DumpInfo {
+    pub scene: String,
+    pub case: String,
+    pub platform: String,
+    pub runtime: String,
+    /// How much is captured, in the tool's own word for it.
+    pub level: String,
+    /// See [`new_run_id`].
+    pub run_id: u128,
+    pub kernels: Vec<KernelInfo>,
+    /// Settings of the run, free in form.
+    pub config: Map<String, Value>,
+    /// Programs and libraries by name.
+    pub versions: Map<String, Value>,
+    pub orchestration_args: Vec<OrchestrationArg>,
+}
+
+/// A number that no other run has.
+pub fn new_run_id() -> u128 {
+    // The standard library seeds its hash maps from the system's random source.
+    let half = || u128::from(RandomState::new().build_hasher().finish());
+    half() << 64 | half()
+}
+
+/// How the run itself ended.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum RunStatus {
+    #[default]
+    Complete,
+    Failed,
+}
+
+impl RunStatus {
+    pub const fn name(self) -> &'static str {
+        match self {
+            RunStatus::Complete => "complete",
+            RunStatus::Failed => "failed",
+        }
+    }
+}
+
+/// What one lane lost, and how long its device waited for the collector.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LaneLedger {
+    pub lost_entries: u64,
+    pub lost_bytes: u64,
+    pub waits: u64,
+    pub wait_ns: u64,
+}
+
+/// What was lost on the way, over all lanes and lane by lane.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
+pub struct LedgerSummary {
+    pub lost_entries: u64,
+    pub lost_bytes: u64,
+    pub lanes: Vec<LaneLedger>,
+}
+
+/// What is known when the run is over.
+#[derive(Clone, Debug, Default)]
+pub struct RunEnd {
+    pub status: RunStatus,
+    pub error: Option<String>,
+    pub ledger: LedgerSummary,
+}
+
+/// What a finished dump holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct DumpSummary {
+    pub directory: PathBuf,
+    /// Tensors and scalars. None at all is no error here, but hardly what was wanted.
+    pub records: u64,
+    pub tensors: u64,
+    pub scalars: u64,
+    pub before_dispatch: u64,
+    pub after_completion: u64,
+    /// Records of arguments whose task had not completed.
+    pub partial: u64,
+    pub tasks: u64,
+    pub edges: u64,
+    /// Bytes of payload that came, equal ones counted each time.
+    pub payload_bytes: u64,
+    /// Bytes in the payload file.
+    pub stored_bytes: u64,
+    /// Records that share the payload of another.
+    pub shared: u64,
+    /// Arguments and tasks that could not be captured, each with a reason in the manifest.
+    pub skipped: u64,
+    pub lost_entries: u64,
+    pub lost_bytes: u64,
+}

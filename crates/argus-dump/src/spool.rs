@@ -1,0 +1,289 @@
+//! The thread that writes, and the blocks that travel to it and back.
+//!
+//! Jobs are carried out in the order in which they were handed over. That order is what the journal's
+//! promise rests on: payload first, then the entries that name it. The number of blocks bounds how far the
+//! thread may lag; whoever needs a block when all are on their way waits for the disk.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::os::unix::fs::{FileExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::thread::JoinHandle;
+
+use rustix::fs::OFlags;
+use rustix::io::Errno;
+
+use crate::block::{BLOCK_BYTES, Block};
+use crate::error::{DumpError, Saved};
+
+/// Blocks in circulation: one being filled per file and enough on their way to keep the disk busy.
+const BLOCKS: usize = 5;
+
+/// A file that is written in blocks.
+///
+/// Whole blocks go around the page cache where the file system allows it, anything shorter goes through it.
+/// The two never share a page with unwritten data, because blocks start at multiples of their size and a
+/// block of which a part went through the cache goes through it to its end.
+pub(crate) struct Target {
+    pub(crate) path: PathBuf,
+    plain: File,
+    direct: Option<File>,
+    direct_refused: AtomicBool,
+    written: AtomicU64,
+}
+
+impl Target {
+    /// Creates `path`, which must not exist.
+    pub(crate) fn create(path: &Path, direct: bool) -> io::Result<Arc<Target>> {
+        let plain = OpenOptions::new().write(true).create_new(true).open(path)?;
+        let direct = direct
+            .then(|| OpenOptions::new().write(true).custom_flags(OFlags::DIRECT.bits() as i32).open(path))
+            .and_then(Result::ok);
+        Ok(Arc::new(Target {
+            path: path.to_path_buf(),
+            plain,
+            direct,
+            direct_refused: AtomicBool::new(false),
+            written: AtomicU64::new(0),
+        }))
+    }
+
+    fn write(&self, block: &[u8], base: u64, from: usize, to: usize) -> io::Result<()> {
+        let Some(bytes) = block.get(from..to) else {
+            return Err(io::Error::other("a block shorter than what it holds"));
+        };
+        let at = base + from as u64;
+        if from == 0 && to == BLOCK_BYTES && !self.direct_refused.load(Ordering::Relaxed) {
+            if let Some(direct) = &self.direct {
+                match direct.write_all_at(bytes, at) {
+                    Ok(()) => {
+                        self.written.fetch_max(base + to as u64, Ordering::Relaxed);
+                        return Ok(());
+                    }
+                    // The file system wants another alignment: it gets plain writes from now on.
+                    Err(error) if error.raw_os_error() == Some(Errno::INVAL.raw_os_error()) => {
+                        self.direct_refused.store(true, Ordering::Relaxed);
+                    }
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        let mut done = 0;
+        while done < bytes.len() {
+            match self.plain.write_at(&bytes[done..], at + done as u64) {
+                Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+                Ok(count) => {
+                    done += count;
+                    self.written.fetch_max(at + done as u64, Ordering::Relaxed);
+                }
+                Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+
+    /// Cuts the file to `len` bytes, and waits for the disk if asked to.
+    pub(crate) fn seal(&self, len: u64, sync: bool) -> io::Result<()> {
+        if self.plain.metadata()?.len() != len {
+            self.plain.set_len(len)?;
+        }
+        if sync { self.plain.sync_data() } else { Ok(()) }
+    }
+
+    pub(crate) fn failure(&self, error: &io::Error) -> Failure {
+        Failure {
+            path: self.path.clone(),
+            written: self.written.load(Ordering::Relaxed),
+            code: error.raw_os_error(),
+            text: error.to_string(),
+        }
+    }
+}
+
+/// The first write that failed; kept so that it can be reported more than once.
+#[derive(Clone, Debug)]
+pub(crate) struct Failure {
+    pub(crate) path: PathBuf,
+    pub(crate) written: u64,
+    code: Option<i32>,
+    text: String,
+}
+
+impl Failure {
+    /// Of a file of which nothing is there.
+    pub(crate) fn early(path: &Path, error: &io::Error) -> Failure {
+        Failure { path: path.to_path_buf(), written: 0, code: error.raw_os_error(), text: error.to_string() }
+    }
+
+    /// The error to report, with what `saved` counted.
+    pub(crate) fn report(&self, saved: Saved) -> DumpError {
+        DumpError::Write { path: self.path.clone(), written: self.written, saved, source: self.source() }
+    }
+
+    fn source(&self) -> io::Error {
+        match self.code {
+            Some(code) => io::Error::from_raw_os_error(code),
+            None => io::Error::other(self.text.clone()),
+        }
+    }
+}
+
+enum Job {
+    Write {
+        target: Arc<Target>,
+        block: Block,
+        base: u64,
+        from: usize,
+        to: usize,
+    },
+    /// Everything before it is written: say so by number.
+    Mark(u64),
+    /// Everything before it is written: say so to one who waits.
+    Fence(Sender<()>),
+}
+
+#[derive(Default)]
+struct State {
+    failed: AtomicBool,
+    failure: Mutex<Option<Failure>>,
+    marked: AtomicU64,
+}
+
+impl State {
+    fn fail(&self, failure: Failure) {
+        self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
+        // SYNC POINT: pairs with the load in `Spool::check`; whoever sees it finds the failure.
+        self.failed.store(true, Ordering::Release);
+    }
+}
+
+/// The collector's end of the writing thread.
+pub(crate) struct Spool {
+    jobs: Option<Sender<Job>>,
+    free: Receiver<Block>,
+    unmade: usize,
+    state: Arc<State>,
+    thread: Option<JoinHandle<()>>,
+    marks: u64,
+}
+
+impl Spool {
+    pub(crate) fn start() -> io::Result<Spool> {
+        let (jobs, todo) = channel();
+        let (done, free) = channel();
+        let state = Arc::new(State::default());
+        let shared = Arc::clone(&state);
+        let thread = std::thread::Builder::new()
+            .name("argus-dump".to_owned())
+            .spawn(move || carry_out(&todo, &done, &shared))?;
+        Ok(Spool { jobs: Some(jobs), free, unmade: BLOCKS, state, thread: Some(thread), marks: 0 })
+    }
+
+    /// An empty block; waits for the disk when all are on their way to it.
+    pub(crate) fn take(&mut self) -> Result<Block, Failure> {
+        if let Ok(block) = self.free.try_recv() {
+            return Ok(block);
+        }
+        if self.unmade > 0 {
+            // No memory for another block is no failure while some are in circulation.
+            match Block::new() {
+                Ok(block) => {
+                    self.unmade -= 1;
+                    return Ok(block);
+                }
+                Err(error) if self.unmade > BLOCKS - 2 => return Err(gone(&error.to_string())),
+                Err(_) => self.unmade = 0,
+            }
+        }
+        self.free.recv().map_err(|_| gone("the writing thread has stopped"))
+    }
+
+    /// Hands over the bytes `from..to` of a block that lies at `base` in the file.
+    pub(crate) fn write(
+        &mut self,
+        target: &Arc<Target>,
+        block: Block,
+        base: u64,
+        from: usize,
+        to: usize,
+    ) -> Result<(), Failure> {
+        self.send(Job::Write { target: Arc::clone(target), block, base, from, to })
+    }
+
+    /// Marks this moment; [`Spool::reached`] tells when all before it is written.
+    pub(crate) fn mark(&mut self) -> Result<(), Failure> {
+        self.marks += 1;
+        self.send(Job::Mark(self.marks))
+    }
+
+    /// Whether everything before the last mark is written.
+    pub(crate) fn reached(&self) -> bool {
+        self.state.marked.load(Ordering::Acquire) == self.marks
+    }
+
+    /// Waits until everything handed over is written.
+    pub(crate) fn wait(&mut self) -> Result<(), Failure> {
+        let (tell, told) = channel();
+        self.send(Job::Fence(tell))?;
+        told.recv().map_err(|_| gone("the writing thread has stopped"))?;
+        self.check()
+    }
+
+    /// The first failure, if there was one.
+    pub(crate) fn check(&self) -> Result<(), Failure> {
+        if !self.state.failed.load(Ordering::Acquire) {
+            return Ok(());
+        }
+        let failure = self.state.failure.lock().unwrap_or_else(PoisonError::into_inner).clone();
+        Err(failure.unwrap_or_else(|| gone("a write failed")))
+    }
+
+    /// Makes a failure found on this side the first one, unless there is one already.
+    pub(crate) fn fail(&self, failure: Failure) {
+        self.state.fail(failure);
+    }
+
+    fn send(&mut self, job: Job) -> Result<(), Failure> {
+        match &self.jobs {
+            Some(jobs) if jobs.send(job).is_ok() => Ok(()),
+            _ => Err(gone("the writing thread has stopped")),
+        }
+    }
+}
+
+impl Drop for Spool {
+    fn drop(&mut self) {
+        self.jobs = None;
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}
+
+fn gone(text: &str) -> Failure {
+    Failure { path: PathBuf::new(), written: 0, code: None, text: text.to_owned() }
+}
+
+fn carry_out(todo: &Receiver<Job>, done: &Sender<Block>, state: &State) {
+    for job in todo {
+        match job {
+            Job::Write { target, block, base, from, to } => {
+                // After a failure nothing is written any more: the journal must not outrun the payload.
+                if !state.failed.load(Ordering::Relaxed) {
+                    if let Err(error) = target.write(&block, base, from, to) {
+                        state.fail(target.failure(&error));
+                    }
+                }
+                let _ = done.send(block);
+            }
+            Job::Mark(mark) => state.marked.store(mark, Ordering::Release),
+            Job::Fence(tell) => {
+                let _ = tell.send(());
+            }
+        }
+    }
+}

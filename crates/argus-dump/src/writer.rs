@@ -1,0 +1,413 @@
+//! The sink: takes what the collector drains and makes a dump of it.
+
+use std::path::{Path, PathBuf};
+
+use argus_abi::capture::{ArgumentEntry, EdgesEntry, SkipEntry, TaskEntry, argument_flags};
+use argus_abi::{DType, Kind, MAX_DIMS, Stage};
+use argus_capture::Sink;
+
+use crate::directory::holds_dump;
+use crate::error::{DumpError, Saved};
+use crate::graph::{self, Edge};
+use crate::info::{DumpInfo, DumpOptions, DumpSummary, RunEnd, StatsMode};
+use crate::journal::{
+    ArgumentRecord, EdgesRecord, Journal, JournalFile, LossRecord, SkipRecord, TaskRecord, kind, marks,
+};
+use crate::manifest::{self, Contents};
+use crate::payload::PayloadFile;
+use crate::run;
+use crate::spool::{Failure, Spool, Target};
+use crate::stats::Accumulator;
+use crate::stream::Stream;
+use crate::{JOURNAL_FILE, PAYLOAD_FILE};
+
+/// Writes one dump.
+///
+/// Nothing but memory is touched in the calls of [`Sink`]: a thread of its own writes. They wait for it only
+/// when it is a few blocks of 4 MiB behind. An error is that of an earlier write, then; after the first, every
+/// call reports it again and `finish` leaves the journal as it is, together with a run.json that tells.
+pub struct DumpWriter {
+    directory: PathBuf,
+    options: DumpOptions,
+    info: DumpInfo,
+    started: String,
+    files: Files,
+    current: Option<(ArgumentRecord, Option<Accumulator>)>,
+    records: Vec<ArgumentRecord>,
+    tasks: Vec<TaskRecord>,
+    edges: Vec<Edge>,
+    skipped: Vec<SkipRecord>,
+}
+
+/// The two files that grow while the run goes on.
+struct Files {
+    payload: PayloadFile,
+    journal: JournalFile,
+    spool: Spool,
+}
+
+impl Files {
+    /// Appends an entry that names nothing beyond what the payload file has been given.
+    fn append<T>(&mut self, kind: u8, body: &T) -> Result<(), Failure>
+    where
+        T: zerocopy::IntoBytes + zerocopy::Immutable,
+    {
+        self.spool.check()?;
+        if self.journal.nearly_full() {
+            self.payload.stream().hand_over(&mut self.spool)?;
+        }
+        self.journal.append(&mut self.spool, kind, body)
+    }
+
+    /// Whether everything is handed over already.
+    fn clean(&mut self) -> bool {
+        self.payload.stream().clean() && self.journal.stream().clean()
+    }
+
+    /// Hands over everything: first the payload, then the entries that name it.
+    fn hand_over(&mut self) -> Result<(), Failure> {
+        self.spool.check()?;
+        self.payload.stream().hand_over(&mut self.spool)?;
+        self.journal.stream().hand_over(&mut self.spool)
+    }
+
+    /// Cuts both files to their length, the journal last.
+    fn seal(&mut self, sync: bool) -> Result<(), Failure> {
+        for stream in [self.payload.stream(), self.journal.stream()] {
+            let target = stream.target();
+            target.seal(stream.position(), sync).map_err(|error| target.failure(&error))?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Files {
+    /// A run that panics or gives up leaves what it had, like one that is killed, only later.
+    fn drop(&mut self) {
+        let _ = self.hand_over();
+    }
+}
+
+impl DumpWriter {
+    /// Starts a dump in `directory`, which exists and holds none; see [`crate::RunDirectory`].
+    pub fn create(directory: &Path, options: DumpOptions, info: DumpInfo) -> Result<DumpWriter, DumpError> {
+        if holds_dump(directory) {
+            return Err(DumpError::Occupied { path: directory.to_path_buf() });
+        }
+        let create = |name: &str| {
+            let path = directory.join(name);
+            Target::create(&path, options.direct)
+                .map(Stream::new)
+                .map_err(|source| DumpError::Create { path, source })
+        };
+        let journal = JournalFile::new(create(JOURNAL_FILE)?);
+        let payload = PayloadFile::new(create(PAYLOAD_FILE)?, options.dedupe);
+        let spool =
+            Spool::start().map_err(|source| DumpError::Create { path: directory.to_path_buf(), source })?;
+        let now = jiff::Zoned::now();
+        let mut writer = DumpWriter {
+            directory: directory.to_path_buf(),
+            options,
+            info,
+            started: now.strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string(),
+            files: Files { payload, journal, spool },
+            current: None,
+            records: Vec::new(),
+            tasks: Vec::new(),
+            edges: Vec::new(),
+            skipped: Vec::new(),
+        };
+        run::write(directory, &writer.info, &options, &writer.started, None)
+            .map_err(|source| DumpError::Create { path: directory.join(crate::RUN_FILE), source })?;
+        let started_unix_ns = u64::try_from(now.timestamp().as_nanosecond()).unwrap_or(0);
+        writer.begin_journal(started_unix_ns).map_err(|failure| writer.report(&failure))?;
+        Ok(writer)
+    }
+
+    fn begin_journal(&mut self, started_unix_ns: u64) -> Result<(), Failure> {
+        let Files { journal, spool, .. } = &mut self.files;
+        journal.header(spool, self.info.run_id, started_unix_ns, &self.options)?;
+        for kernel in &self.info.kernels {
+            journal.kernel(spool, kernel)?;
+        }
+        self.files.hand_over()
+    }
+
+    /// Where the dump is.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    /// Like [`Sink::flush`], but returns when what came so far is readable by others.
+    pub fn settle(&mut self) -> Result<(), DumpError> {
+        let settled = self.files.hand_over().and_then(|()| self.files.spool.wait());
+        settled.map_err(|failure| self.report(&failure))
+    }
+
+    /// Ends the dump: the rest of payload and journal, then manifest, graph.json and run.json.
+    ///
+    /// `end` is about the run. A run that failed has its dump finished just the same.
+    pub fn finish(mut self, end: RunEnd) -> Result<DumpSummary, DumpError> {
+        self.tasks.sort_by_key(|task| task.task_id);
+        keep_last(&mut self.tasks);
+        self.edges.sort_unstable();
+        self.edges.dedup();
+        let summary = self.summary(&end);
+        match self.write_end(&end, &summary) {
+            Ok(()) => Ok(summary),
+            Err(failure) => {
+                let error = self.report(&failure);
+                // The disk may have room for a few lines still; the error itself is reported anyway.
+                let told = RunEnd {
+                    status: crate::RunStatus::Failed,
+                    error: Some(match &end.error {
+                        Some(first) => format!("{first}; {error}"),
+                        None => error.to_string(),
+                    }),
+                    ledger: end.ledger,
+                };
+                let end = Some((&told, &summary));
+                let _ = run::write(&self.directory, &self.info, &self.options, &self.started, end);
+                Err(error)
+            }
+        }
+    }
+
+    fn write_end(&mut self, end: &RunEnd, summary: &DumpSummary) -> Result<(), Failure> {
+        for (lane, ledger) in (0..).zip(&end.ledger.lanes) {
+            let record = LossRecord {
+                lane,
+                reserved: 0,
+                lost_entries: ledger.lost_entries,
+                lost_bytes: ledger.lost_bytes,
+                waits: ledger.waits,
+                wait_ns: ledger.wait_ns,
+                reserved_end: [0; 136],
+            };
+            self.files.append(kind::LOSS, &record)?;
+        }
+        self.files.hand_over()?;
+        // Manifest and graph first: a journal that says "ended" has both beside it.
+        let sync = self.options.sync;
+        let graph = graph::write(&self.directory, &self.info.kernels, &self.tasks, &self.edges, sync);
+        graph.map_err(|error| Failure::early(&self.directory.join(crate::GRAPH_FILE), &error))?;
+        let mut roles = [0; 3];
+        for record in &self.records {
+            if let Some(count) = roles.get_mut(usize::from(record.role)) {
+                *count += 1;
+            }
+        }
+        let contents = Contents {
+            info: &self.info,
+            end,
+            summary,
+            records: &self.records,
+            tasks: &self.tasks,
+            skipped: &self.skipped,
+            roles,
+        };
+        manifest::write(&self.directory, &contents, &mut self.files.spool, self.options.direct, sync)?;
+        let Files { journal, spool, .. } = &mut self.files;
+        journal.end(spool, end, |record| {
+            record.records = summary.records;
+            record.tasks = summary.tasks;
+            record.edges = summary.edges;
+            record.skipped = summary.skipped;
+            record.stored_bytes = summary.stored_bytes;
+        })?;
+        self.files.hand_over()?;
+        self.files.spool.wait()?;
+        self.files.seal(sync)?;
+        run::write(&self.directory, &self.info, &self.options, &self.started, Some((end, summary)))
+            .map_err(|error| Failure::early(&self.directory.join(crate::RUN_FILE), &error))
+    }
+
+    fn summary(&self, end: &RunEnd) -> DumpSummary {
+        let mut summary = DumpSummary {
+            directory: self.directory.clone(),
+            records: self.records.len() as u64,
+            tasks: self.tasks.len() as u64,
+            edges: self.edges.len() as u64,
+            stored_bytes: self.files.payload.stored_bytes(),
+            skipped: self.skipped.len() as u64,
+            lost_entries: end.ledger.lost_entries,
+            lost_bytes: end.ledger.lost_bytes,
+            ..DumpSummary::default()
+        };
+        for record in &self.records {
+            summary.tensors += u64::from(record.kind == Kind::Tensor as u8);
+            summary.scalars += u64::from(record.kind == Kind::Scalar as u8);
+            summary.before_dispatch += u64::from(record.stage == Stage::BeforeDispatch as u8);
+            summary.after_completion += u64::from(record.stage == Stage::AfterCompletion as u8);
+            summary.partial += u64::from(record.has(argument_flags::PARTIAL));
+            summary.shared += u64::from(record.has(marks::SHARED));
+            summary.payload_bytes += record.payload_bytes;
+        }
+        summary
+    }
+
+    /// The error for a failure, with what the files hold.
+    fn report(&self, failure: &Failure) -> DumpError {
+        self.files.spool.fail(failure.clone());
+        failure.report(saved(&self.directory))
+    }
+}
+
+/// Counts what can be read of a dump.
+fn saved(directory: &Path) -> Saved {
+    let Ok(journal) = Journal::open(&directory.join(JOURNAL_FILE)) else {
+        return Saved::default();
+    };
+    let mut saved = Saved::default();
+    for record in journal.arguments() {
+        saved.records += 1;
+        saved.payload_bytes += record.bin_size;
+    }
+    saved
+}
+
+/// Keeps the last of several entries of one task; `tasks` is sorted by id, equal ids in their order.
+fn keep_last(tasks: &mut Vec<TaskRecord>) {
+    tasks.dedup_by(|later, earlier| {
+        let same = later.task_id == earlier.task_id;
+        if same {
+            *earlier = *later;
+        }
+        same
+    });
+}
+
+impl Sink for DumpWriter {
+    type Error = DumpError;
+
+    fn begin_argument(&mut self, entry: &ArgumentEntry) -> Result<(), DumpError> {
+        if self.current.is_some() {
+            return Err(DumpError::Order("an argument begins inside another"));
+        }
+        let record = record_of(entry);
+        let dtype = DType::from_raw(entry.dtype);
+        let stats_only = record.has(argument_flags::STATS_ONLY) || self.options.stats == StatsMode::Instead;
+        let wanted = stats_only || self.options.stats == StatsMode::Beside;
+        let statistics = dtype
+            .filter(|_| wanted && entry.payload_bytes > 0)
+            .map(|dtype| Accumulator::new(dtype, record.numel().unwrap_or(u64::MAX)));
+        self.files.payload.begin(entry.payload_bytes, !stats_only);
+        self.current = Some((record, statistics));
+        Ok(())
+    }
+
+    fn payload(&mut self, piece: &[u8]) -> Result<(), DumpError> {
+        let Some((_, statistics)) = &mut self.current else {
+            return Err(DumpError::Order("payload outside an argument"));
+        };
+        if piece.len() as u64 > self.files.payload.missing() {
+            return Err(DumpError::Order("more payload than the argument announced"));
+        }
+        if let Some(statistics) = statistics {
+            statistics.update(piece);
+        }
+        let Files { payload, spool, .. } = &mut self.files;
+        let stored = spool.check().and_then(|()| payload.piece(spool, piece));
+        stored.map_err(|failure| self.report(&failure))
+    }
+
+    fn end_argument(&mut self) -> Result<(), DumpError> {
+        let Some((mut record, statistics)) = self.current.take() else {
+            return Err(DumpError::Order("an argument ends that did not begin"));
+        };
+        if self.files.payload.missing() > 0 {
+            return Err(DumpError::Order("less payload than the argument announced"));
+        }
+        // A scalar has no payload, and a tensor may be left without one: their records have no checksum.
+        if record.kind == Kind::Tensor as u8 && !record.has(argument_flags::NO_PAYLOAD) {
+            let placed = self.files.payload.end();
+            record.bin_offset = placed.offset;
+            record.bin_size = placed.size;
+            record.checksum = placed.checksum.to_be_bytes();
+            record.flags |= marks::CHECKSUM;
+            record.flags |= if placed.shared { marks::SHARED } else { 0 };
+        }
+        if let Some(statistics) = statistics {
+            statistics.finish().put(&mut record);
+        }
+        let appended = self.files.append(kind::ARGUMENT, &record);
+        appended.map_err(|failure| self.report(&failure))?;
+        self.records.push(record);
+        Ok(())
+    }
+
+    fn task(&mut self, entry: &TaskEntry) -> Result<(), DumpError> {
+        let record = TaskRecord::from(entry);
+        let appended = self.files.append(kind::TASK, &record);
+        appended.map_err(|failure| self.report(&failure))?;
+        self.tasks.push(record);
+        Ok(())
+    }
+
+    fn edges(&mut self, entry: &EdgesEntry) -> Result<(), DumpError> {
+        let record = EdgesRecord::from(entry);
+        let appended = self.files.append(kind::EDGES, &record);
+        appended.map_err(|failure| self.report(&failure))?;
+        self.edges.extend(record.edges().map(|(from, reason)| Edge { from, to: record.consumer, reason }));
+        Ok(())
+    }
+
+    fn skip(&mut self, entry: &SkipEntry) -> Result<(), DumpError> {
+        let record = SkipRecord::from(entry);
+        let appended = self.files.append(kind::SKIP, &record);
+        appended.map_err(|failure| self.report(&failure))?;
+        self.skipped.push(record);
+        Ok(())
+    }
+
+    /// Hands everything to the writing thread and does not wait for it, see [`DumpWriter::settle`]. While an
+    /// earlier flush is on its way this one does nothing: the next call, 50 ms later at most, makes up for it.
+    fn flush(&mut self) -> Result<(), DumpError> {
+        let files = &mut self.files;
+        let flushed = files.spool.check().and_then(|()| {
+            if !files.spool.reached() || files.clean() {
+                return Ok(());
+            }
+            files.hand_over()?;
+            files.spool.mark()
+        });
+        flushed.map_err(|failure| self.report(&failure))
+    }
+}
+
+/// What is known of an argument before its payload comes.
+fn record_of(entry: &ArgumentEntry) -> ArgumentRecord {
+    let ndims = usize::from(entry.ndims).min(MAX_DIMS);
+    // Entries beyond the dimensions mean nothing; zeros make equal views equal in the journal, too.
+    let used = |values: [u32; MAX_DIMS]| {
+        let mut used = [0; MAX_DIMS];
+        used[..ndims].copy_from_slice(&values[..ndims]);
+        used
+    };
+    ArgumentRecord {
+        task_id: entry.task_id,
+        time_ns: entry.time_ns,
+        address: entry.address,
+        start_offset: entry.start_offset,
+        scalar_bits: entry.scalar_bits,
+        bin_offset: 0,
+        bin_size: 0,
+        payload_bytes: entry.payload_bytes,
+        checksum: [0; 16],
+        shapes: used(entry.shapes),
+        strides: used(entry.strides),
+        arg_index: entry.arg_index,
+        stage: entry.stage,
+        role: entry.role,
+        kind: entry.kind,
+        dtype: entry.dtype,
+        ndims: ndims as u8,
+        flags: entry.flags & 0x0f,
+        min: 0,
+        max: 0,
+        mean: 0,
+        nan: 0,
+        inf: 0,
+        zero: 0,
+    }
+}

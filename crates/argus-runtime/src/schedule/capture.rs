@@ -1,0 +1,270 @@
+//! The two hooks: what is written down about a task, and when.
+//!
+//! *Before dispatch*: the inputs are final and no token of the task has been written. *After completion*: the
+//! last part has finished and no consumer has been released. Each happens once per task, whatever the number
+//! of blocks and members.
+//!
+//! What a recorder answers is not looked at here: a skip is an entry of its own, the ledger counts every loss,
+//! and the run goes on either way.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
+
+use argus_abi::capture::{ArgumentEntry, SkipEntry, TaskEntry, argument_flags, skip_reason, task_state};
+use argus_abi::{DType, FuncId, Kind, Role, Stage, Tensor};
+use argus_capture::{Candidate, CaptureStatus, Decision, Recorder, Selection};
+use argus_gm::GlobalMemory;
+
+use crate::kernels::KernelTable;
+use crate::schedule::task::{ArgumentDescription, Task, Work};
+use crate::sync::relock;
+
+/// What the threads of a captured run share.
+pub struct Capture {
+    pub selection: Arc<Selection>,
+    /// Payloads are only passed through for their statistics.
+    pub stats_only: bool,
+    pub status: Arc<CaptureStatus>,
+    /// The orchestration's own lane: edges, and tasks that complete without a control thread.
+    pub orchestration: Mutex<Option<Recorder>>,
+    memory: Arc<GlobalMemory>,
+    started: Instant,
+    dispatched: AtomicU64,
+}
+
+impl Capture {
+    pub fn new(
+        selection: Arc<Selection>,
+        stats_only: bool,
+        status: Arc<CaptureStatus>,
+        orchestration: Recorder,
+        memory: Arc<GlobalMemory>,
+    ) -> Capture {
+        Capture {
+            selection,
+            stats_only,
+            status,
+            orchestration: Mutex::new(Some(orchestration)),
+            memory,
+            started: Instant::now(),
+            dispatched: AtomicU64::new(0),
+        }
+    }
+
+    fn now(&self) -> u64 {
+        self.started.elapsed().as_nanos() as u64
+    }
+
+    /// The first hook: inputs, in/out tensors and scalars.
+    pub fn before_dispatch(&self, recorder: &mut Recorder, kernels: &KernelTable, task: &Task) {
+        task.trace.dispatched(self.dispatched.fetch_add(1, Ordering::Relaxed), self.now());
+        self.arguments(recorder, kernels, task, Stage::BeforeDispatch, 0);
+    }
+
+    /// The second hook: outputs, in/out tensors, and the task itself.
+    pub fn after_completion(&self, recorder: &mut Recorder, kernels: &KernelTable, task: &Task) {
+        if matches!(task.work, Work::Kernels(_)) {
+            self.arguments(recorder, kernels, task, Stage::AfterCompletion, 0);
+        }
+        self.task(recorder, task, task_state::COMPLETED);
+    }
+
+    /// A task that was running when the run ended: its outputs as they are, marked as partial.
+    pub fn interrupted(&self, recorder: &mut Recorder, kernels: &KernelTable, task: &Task) {
+        self.arguments(recorder, kernels, task, Stage::AfterCompletion, argument_flags::PARTIAL);
+        self.task(recorder, task, task_state::RUNNING);
+    }
+
+    /// A task that never started.
+    pub fn never_started(&self, task: &Task) {
+        if let Some(recorder) = &mut *relock(self.orchestration.lock()) {
+            self.task(recorder, task, task_state::WAITING);
+        }
+    }
+
+    /// A task that the orchestration completed itself.
+    pub fn completed_inline(&self, task: &Task) {
+        if let Some(recorder) = &mut *relock(self.orchestration.lock()) {
+            self.task(recorder, task, task_state::COMPLETED);
+        }
+    }
+
+    /// The producers of a task, with the reason of each.
+    pub fn edges(&self, consumer: u64, producers: &[(u64, u8)]) {
+        if !producers.is_empty()
+            && let Some(recorder) = &mut *relock(self.orchestration.lock())
+        {
+            _ = recorder.edges(consumer, producers);
+        }
+    }
+
+    fn task(&self, recorder: &mut Recorder, task: &Task, state: u8) {
+        let (func_ids, blocks) = match &task.work {
+            Work::None => ([-1; 3], 0),
+            Work::Kernels(launch) => (func_numbers(launch.kernels), launch.blocks),
+        };
+        let (dispatch_order, dispatched_ns, cores) = task.trace.read();
+        _ = recorder.task(TaskEntry {
+            task_id: task.id.raw(),
+            func_ids,
+            blocks,
+            dispatch_order,
+            dispatched_ns,
+            finished_ns: self.now(),
+            cores,
+            scope_depth: task.args.scope_depth,
+            tensors: task.args.tensors.len() as u16,
+            scalars: task.args.scalars.len() as u16,
+            state,
+            ..zerocopy::FromZeros::new_zeroed()
+        });
+    }
+
+    fn arguments(
+        &self,
+        recorder: &mut Recorder,
+        kernels: &KernelTable,
+        task: &Task,
+        stage: Stage,
+        flags: u8,
+    ) {
+        let Work::Kernels(launch) = &task.work else { return };
+        let names =
+            launch.kernels.map(|func| func.and_then(|func| kernels.get(func)).map(|entry| entry.name));
+        let time_ns = self.now();
+        let mut visit = |arg: usize, what: Argument<'_>| {
+            let (kind, role, dtype, bytes) = what.facts();
+            if !role.captured_at(stage) {
+                return;
+            }
+            let candidate = Candidate {
+                task: task.id,
+                funcs: launch.kernels,
+                kernels: names,
+                stage,
+                role,
+                kind,
+                arg: arg as u16,
+                dtype,
+                bytes,
+            };
+            let decision = self.selection.decide(&candidate, task.args.is_marked(arg));
+            let flags = flags
+                | match decision {
+                    Decision::Leave => return,
+                    Decision::Metadata => argument_flags::NO_PAYLOAD,
+                    Decision::Payload if self.stats_only => argument_flags::STATS_ONLY,
+                    Decision::Payload => 0,
+                };
+            self.argument(recorder, task, arg, stage, what, flags, time_ns);
+        };
+        match &task.args.described {
+            Some(Ok(described)) => {
+                for (slot, description) in described.iter().enumerate() {
+                    visit(slot, Argument::of(description, task.args.scalars[slot]));
+                }
+            }
+            Some(Err(reason)) => self.skip(recorder, task, stage, *reason),
+            None if launch.abi == argus_abi::args::KernelAbi::Raw => {
+                self.skip(recorder, task, stage, skip_reason::NO_METADATA);
+            }
+            None => {
+                for (arg, tensor) in task.args.tensors.iter().enumerate() {
+                    visit(arg, Argument::Tensor(tensor, task.args.types[arg].role()));
+                }
+                let first = task.args.tensors.len();
+                for (index, &bits) in task.args.scalars.iter().enumerate() {
+                    let dtype = task.args.scalar_types.get(index).copied().unwrap_or(DType::U64);
+                    visit(first + index, Argument::Scalar(bits, dtype));
+                }
+            }
+        }
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "one call site; a struct would only rename them")]
+    fn argument(
+        &self,
+        recorder: &mut Recorder,
+        task: &Task,
+        arg: usize,
+        stage: Stage,
+        what: Argument<'_>,
+        flags: u8,
+        time_ns: u64,
+    ) {
+        let (kind, role, dtype, _) = what.facts();
+        let mut entry = ArgumentEntry {
+            task_id: task.id.raw(),
+            time_ns,
+            arg_index: arg as u16,
+            stage: stage as u8,
+            role: role as u8,
+            kind: kind as u8,
+            dtype: dtype as u8,
+            flags,
+            ..zerocopy::FromZeros::new_zeroed()
+        };
+        match what {
+            Argument::Scalar(bits, _) => {
+                entry.scalar_bits = bits;
+                entry.flags |= argument_flags::CONTIGUOUS;
+                _ = recorder.argument(entry, None, &self.memory);
+            }
+            Argument::Tensor(tensor, _) => {
+                entry.ndims = tensor.rank() as u8;
+                entry.address = tensor.data_addr().unwrap_or(0);
+                entry.start_offset = tensor.start_offset;
+                entry.shapes[..tensor.rank()].copy_from_slice(tensor.shape());
+                entry.strides[..tensor.rank()].copy_from_slice(tensor.stride());
+                entry.flags |= if tensor.is_contiguous != 0 { argument_flags::CONTIGUOUS } else { 0 };
+                _ = recorder.argument(entry, Some(tensor), &self.memory);
+            }
+        }
+    }
+
+    fn skip(&self, recorder: &mut Recorder, task: &Task, stage: Stage, reason: u8) {
+        let func_id = match &task.work {
+            Work::None => -1,
+            Work::Kernels(launch) => launch.members().next().map_or(-1, |(_, func)| func.0 as i32),
+        };
+        _ = recorder.skip(SkipEntry {
+            task_id: task.id.raw(),
+            func_id,
+            arg_index: u16::MAX,
+            stage: stage as u8,
+            reason,
+            ..zerocopy::FromZeros::new_zeroed()
+        });
+    }
+}
+
+/// One argument, wherever its description comes from.
+#[derive(Clone, Copy)]
+enum Argument<'a> {
+    Tensor(&'a Tensor, Role),
+    Scalar(u64, DType),
+}
+
+impl<'a> Argument<'a> {
+    fn of(description: &'a ArgumentDescription, slot: u64) -> Argument<'a> {
+        match description {
+            ArgumentDescription::Tensor(tensor, role) => Argument::Tensor(tensor, *role),
+            ArgumentDescription::Scalar(dtype) => Argument::Scalar(slot, *dtype),
+        }
+    }
+
+    fn facts(&self) -> (Kind, Role, DType, u64) {
+        match self {
+            Argument::Tensor(tensor, role) => {
+                let bytes = tensor.packed_bytes().unwrap_or(0);
+                (Kind::Tensor, *role, tensor.dtype().unwrap_or(DType::U8), bytes)
+            }
+            Argument::Scalar(_, dtype) => (Kind::Scalar, Role::Input, *dtype, 0),
+        }
+    }
+}
+
+fn func_numbers(kernels: [Option<FuncId>; 3]) -> [i32; 3] {
+    kernels.map(|func| func.map_or(-1, |func| func.0 as i32))
+}
