@@ -116,6 +116,14 @@ impl Selector {
         &self.text
     }
 
+    /// Names of kernels that it asks for.
+    pub fn kernels(&self) -> impl Iterator<Item = &str> {
+        self.conditions.iter().filter_map(|condition| match condition {
+            Condition::Kernel(name) => Some(name.as_str()),
+            _ => None,
+        })
+    }
+
     /// How many arguments it has matched.
     pub fn hits(&self) -> u64 {
         self.hits.load(Ordering::Relaxed)
@@ -217,7 +225,8 @@ pub enum Decision {
 /// Level and selectors together.
 #[derive(Debug, Default)]
 pub struct Selection {
-    pub level: Level,
+    /// None: no argument is captured.
+    pub level: Option<Level>,
     pub selectors: Vec<Selector>,
 }
 
@@ -230,9 +239,9 @@ impl Selection {
             return Decision::Leave;
         }
         match (self.level, marked) {
-            (Level::Full, _) | (Level::Partial | Level::Hybrid, true) => Decision::Payload,
-            (Level::Partial, false) => Decision::Leave,
-            (Level::Hybrid, false) => Decision::Metadata,
+            (None, _) | (Some(Level::Partial), false) => Decision::Leave,
+            (Some(Level::Full), _) | (Some(Level::Partial | Level::Hybrid), true) => Decision::Payload,
+            (Some(Level::Hybrid), false) => Decision::Metadata,
         }
     }
 }
@@ -290,7 +299,7 @@ mod tests {
 
     #[test]
     fn levels_decide_by_marks() {
-        let with = |level| Selection { level, selectors: Vec::new() };
+        let with = |level| Selection { level: Some(level), selectors: Vec::new() };
         let decide = |level, marked| with(level).decide(&candidate(), marked);
         assert_eq!(decide(Level::Full, false), Decision::Payload);
         assert_eq!(decide(Level::Partial, false), Decision::Leave);
@@ -298,7 +307,7 @@ mod tests {
         assert_eq!(decide(Level::Hybrid, false), Decision::Metadata);
         assert_eq!(decide(Level::Hybrid, true), Decision::Payload);
         let selectors = ["kernel=QK", "arg=3"].map(|text| Selector::parse(text).unwrap()).into();
-        let selection = Selection { level: Level::Full, selectors };
+        let selection = Selection { level: Some(Level::Full), selectors };
         assert_eq!(selection.decide(&candidate(), false), Decision::Payload, "one of several suffices");
         assert_eq!(selection.selectors[0].hits(), 0);
     }

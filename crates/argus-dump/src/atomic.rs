@@ -9,20 +9,24 @@ pub(crate) fn temporary(directory: &Path, name: &str) -> PathBuf {
     directory.join(format!(".{name}.tmp"))
 }
 
-/// Gives the temporary file its name, and waits for the disk if asked to.
-pub(crate) fn publish(directory: &Path, name: &str, sync: bool) -> io::Result<()> {
-    fs::rename(temporary(directory, name), directory.join(name))?;
-    if sync { File::open(directory)?.sync_all() } else { Ok(()) }
+/// Gives the temporary file its name.
+pub(crate) fn publish(directory: &Path, name: &str) -> io::Result<()> {
+    fs::rename(temporary(directory, name), directory.join(name))
 }
 
-/// Writes a small file.
+/// Waits until the disk has the names of the files in `directory`.
+pub(crate) fn sync_names(directory: &Path) -> io::Result<()> {
+    File::open(directory)?.sync_all()
+}
+
+/// Writes a small file, and waits for the disk to have its content if asked to.
 pub(crate) fn write(directory: &Path, name: &str, bytes: &[u8], sync: bool) -> io::Result<()> {
     let path = temporary(directory, name);
     let written = File::create(&path).and_then(|mut file| {
         file.write_all(bytes)?;
         if sync { file.sync_data() } else { Ok(()) }
     });
-    let published = written.and_then(|()| publish(directory, name, sync));
+    let published = written.and_then(|()| publish(directory, name));
     if published.is_err() {
         let _ = fs::remove_file(&path);
     }

@@ -59,7 +59,7 @@ pub(crate) fn write(
             stream
                 .target()
                 .seal(stream.position(), sync)
-                .and_then(|()| atomic::publish(directory, MANIFEST_FILE, sync))
+                .and_then(|()| atomic::publish(directory, MANIFEST_FILE))
                 .map_err(|error| stream.target().failure(&error))
         });
     if written.is_err() {

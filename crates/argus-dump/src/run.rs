@@ -20,7 +20,7 @@ pub(crate) fn write(
 ) -> io::Result<()> {
     let mut text = serde_json::to_vec_pretty(&describe(info, options, started, end))?;
     text.push(b'\n');
-    atomic::write(directory, RUN_FILE, &text, options.sync)
+    atomic::write(directory, RUN_FILE, &text, options.sync && end.is_some())
 }
 
 fn describe(

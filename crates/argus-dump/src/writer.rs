@@ -6,6 +6,7 @@ use argus_abi::capture::{ArgumentEntry, EdgesEntry, SkipEntry, TaskEntry, argume
 use argus_abi::{DType, Kind, MAX_DIMS, Stage};
 use argus_capture::Sink;
 
+use crate::atomic;
 use crate::directory::holds_dump;
 use crate::error::{DumpError, Saved};
 use crate::graph::{self, Edge};
@@ -219,6 +220,7 @@ impl DumpWriter {
         self.files.spool.wait()?;
         self.files.seal(sync)?;
         run::write(&self.directory, &self.info, &self.options, &self.started, Some((end, summary)))
+            .and_then(|()| if sync { atomic::sync_names(&self.directory) } else { Ok(()) })
             .map_err(|error| Failure::early(&self.directory.join(crate::RUN_FILE), &error))
     }
 

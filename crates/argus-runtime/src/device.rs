@@ -279,13 +279,17 @@ fn bind(
     Ok(EntryArgs { device, host: Vec::new(), scalars })
 }
 
-/// Copies results back to the host.
+/// Copies results back to the host: all of them, or none.
 fn collect(
     memory: &GlobalMemory,
     entry: &EntryArgs,
     pairs: &[TensorPair],
     args: &mut HostArgs,
 ) -> Result<(), RunError> {
+    for pair in pairs {
+        // An orchestration may have freed what it recorded.
+        memory.window(pair.device_addr, pair.bytes)?;
+    }
     for (tensor, host) in entry.device.iter().zip(&mut args.tensors) {
         if matches!(host.direction, ArgDirection::Out | ArgDirection::Inout) {
             memory.read(tensor.addr, &mut host.bytes)?;

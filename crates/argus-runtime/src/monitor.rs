@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use crate::error::{KernelSite, RunError};
 use crate::schedule::Scheduler;
+use crate::schedule::mailbox::Condition;
 use crate::schedule::outcome::last_instruction;
 
 /// How often progress is looked at. The end of a run is noticed at once, not at the next look.
@@ -36,7 +37,7 @@ pub fn watch(scheduler: &Scheduler, limit: Duration, interrupt: &AtomicBool) -> 
         let now = Progress::of(scheduler);
         // A producer that waits for the collector is not stuck: it goes on as soon as there is room.
         let capturing = scheduler.capture.as_ref().is_some_and(|capture| capture.status.is_waiting());
-        if now.counts != progress.counts || capturing {
+        if now.counts != progress.counts || now.cores != progress.cores || capturing {
             progress = now;
         } else if progress.at.elapsed() >= limit {
             stuck_core = scheduler.chip.cells().find(|(_, cell)| cell.activity.current().is_some());
@@ -59,28 +60,34 @@ pub fn watch(scheduler: &Scheduler, limit: Duration, interrupt: &AtomicBool) -> 
                 "; it reached no tile instruction either, so its thread and this device were given up";
         }
     }
-    Ended { error, abandoned: !gone }
+    // After a success every kernel and the orchestration have returned: who is late only has to leave.
+    let abandoned = !gone && error.is_some();
+    Ended { error, abandoned }
 }
 
 struct Progress {
     counts: (u64, u64),
+    /// What every core reports: blocks of one long task are progress too.
+    cores: Vec<Condition>,
     at: Instant,
 }
 
 impl Progress {
     fn of(scheduler: &Scheduler) -> Progress {
-        Progress { counts: (scheduler.submitted(), scheduler.completed()), at: Instant::now() }
+        let counts = (scheduler.submitted(), scheduler.completed());
+        let cores = scheduler.chip.cells().map(|(_, cell)| cell.mailbox.condition()).collect();
+        Progress { counts, cores, at: Instant::now() }
     }
 }
 
 /// The graph is whole, nothing is in flight, and yet tasks are left: they wait for each other.
 fn find_deadlock(scheduler: &Scheduler) -> Option<RunError> {
-    let orchestrated = scheduler.is_orchestrated();
-    let (total, done) = (scheduler.submitted(), scheduler.completed());
-    if !orchestrated || !scheduler.is_quiet() || scheduler.outcome.has_ended() || done == total {
+    // The order matters: once the graph is whole, silence is final, and completions count before silence.
+    if !scheduler.is_orchestrated() || !scheduler.is_quiet() {
         return None;
     }
-    Some(RunError::Deadlock { left: total - done, total })
+    let (total, done) = (scheduler.submitted(), scheduler.completed());
+    (done != total).then(|| RunError::Deadlock { left: total - done, total })
 }
 
 fn site_of(scheduler: &Scheduler, core: usize) -> Option<KernelSite> {

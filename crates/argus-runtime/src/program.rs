@@ -93,6 +93,17 @@ impl EntryArgs {
         Ok(&tensor.bytes)
     }
 
+    /// The shape of a tensor argument, wherever it lies.
+    pub fn shape(&self, index: usize) -> &[u32] {
+        let host = self.host.get(index).map(|tensor| &tensor.shape[..]);
+        self.device.get(index).map(Tensor::shape).or(host).unwrap_or_default()
+    }
+
+    /// The raw bits of all scalar arguments.
+    pub fn scalars(&self) -> &[u64] {
+        &self.scalars
+    }
+
     /// The raw bits of a scalar argument.
     pub fn scalar(&self, index: usize) -> Result<u64, Fatal> {
         self.scalars.get(index).copied().ok_or_else(|| missing("scalar", index, self.scalars.len()))

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use argus_runtime::{Device, HostArgs, Platform, RunConfig, RunError, RunReport};
+use argus_runtime::{Device, HostArgs, Platform, Program, RunConfig, RunError, RunReport};
 use thiserror::Error;
 
 use crate::compare::{LengthMismatch, OutputVerdict, Tolerance, compare};
@@ -21,6 +21,10 @@ pub struct PlayOptions {
     pub configure: Option<fn(&mut RunConfig)>,
     pub progress_timeout: Option<Duration>,
     pub zero_fill: bool,
+    /// Task slots of every ring.
+    pub ring_window: Option<u32>,
+    /// Heap bytes of every ring.
+    pub ring_heap: Option<u64>,
     pub reference_hazards: bool,
 }
 
@@ -61,6 +65,29 @@ pub fn play(
     platform: &'static Platform,
     options: &PlayOptions,
 ) -> Result<Played, PlayError> {
+    play_with(case, runtime, platform, options, |stage| {
+        Ok(stage.device.run(stage.program, stage.args, stage.config)?)
+    })
+}
+
+/// What a round is run with.
+pub struct Stage<'a> {
+    pub device: &'a mut Device,
+    pub program: &'a Program,
+    pub args: &'a mut HostArgs,
+    pub config: &'a RunConfig,
+    /// Counts from 0.
+    pub round: u32,
+}
+
+/// Plays a case, each round by `run`.
+pub fn play_with<E: From<LengthMismatch>>(
+    case: &Case,
+    runtime: RuntimeKind,
+    platform: &'static Platform,
+    options: &PlayOptions,
+    mut run: impl FnMut(Stage<'_>) -> Result<RunReport, E>,
+) -> Result<Played, E> {
     let Prepared { program, args, tolerance, golden, configure } = (case.prepare)(runtime);
     let mut config = RunConfig {
         // A case made for a larger chip uses what this one has.
@@ -75,6 +102,10 @@ pub fn play(
     if options.zero_fill {
         config.fill = argus_gm::Fill::Zero;
     }
+    for ring in &mut config.rings {
+        ring.window = options.ring_window.unwrap_or(ring.window);
+        ring.heap = options.ring_heap.unwrap_or(ring.heap);
+    }
     if options.reference_hazards {
         config.hazards = argus_runtime::Hazards::Reference;
     }
@@ -85,9 +116,10 @@ pub fn play(
     let mut device = Device::new(platform);
     let mut expected: Option<Vec<Expected>> = None;
     let mut rounds = Vec::new();
-    for _ in 0..options.rounds.max(1) {
+    for round in 0..options.rounds.max(1) {
         let mut fresh = args.clone();
-        let report = device.run(&program, &mut fresh, &config)?;
+        let (device, program, config) = (&mut device, &program, &config);
+        let report = run(Stage { device, program, args: &mut fresh, config, round })?;
         let outputs = if options.skip_golden {
             Vec::new()
         } else {

@@ -2,6 +2,8 @@
 //!
 //! Numbers may start with a minus sign here: that they are negative is then said in words about the number.
 
+use std::path::PathBuf;
+
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 /// Runs task graphs of NPU tile kernels on simulated chips.
@@ -89,9 +91,79 @@ pub struct RunArgs {
     #[arg(long, value_enum, default_value_t = Deps::Complete)]
     pub deps: Deps,
 
+    /// Task slots of each ring, a power of 2 [default: 16384]
+    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    pub ring_window: Option<u32>,
+
+    /// Heap of each ring, in bytes, KiB, MiB or GiB [default: 256MiB]
+    #[arg(long, value_name = "SIZE")]
+    pub ring_heap: Option<String>,
+
+    #[command(flatten)]
+    pub dump: DumpArgs,
+
     /// Print one JSON object, for failures too
     #[arg(long)]
     pub json: bool,
+}
+
+/// What to capture of the run.
+#[derive(Debug, Args)]
+#[command(next_help_heading = "Capture")]
+pub struct DumpArgs {
+    /// Capture the arguments of every task: full (default), partial (only marked ones) or hybrid (metadata
+    /// of all, payload of marked ones)
+    #[arg(
+        long,
+        value_name = "LEVEL",
+        num_args = 0..=1,
+        require_equals = true,
+        default_missing_value = "full"
+    )]
+    pub dump_tensor: Option<String>,
+
+    /// Capture only what matches key=value[,key=value]; may be repeated. Keys: task, kernel, func-id, stage,
+    /// role, arg, kind, dtype, min-size, max-size
+    #[arg(long, value_name = "SELECTOR")]
+    pub dump_select: Vec<String>,
+
+    /// Record statistics of each payload, beside it or instead of it
+    #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "beside")]
+    pub dump_stats: Option<Stats>,
+
+    /// Capture the orchestration's own arguments
+    #[arg(long, value_name = "", num_args = 0..=1, require_equals = true, default_missing_value = "")]
+    pub dump_args: Option<String>,
+
+    /// Store equal payloads each time they occur
+    #[arg(long)]
+    pub no_dedupe: bool,
+
+    /// When captured data leaves the device
+    #[arg(long, value_enum, default_value_t = When::Streaming)]
+    pub collect: When,
+
+    /// Device memory of each control thread for --collect after-sync [default: 256MiB]
+    #[arg(long, value_name = "SIZE")]
+    pub capture_memory: Option<String>,
+
+    /// Directory of the run [default: outputs/<Scene>_<case>_<time>]
+    #[arg(short, long, value_name = "DIR")]
+    pub output: Option<PathBuf>,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Stats {
+    Beside,
+    Instead,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum When {
+    /// While the run goes on
+    Streaming,
+    /// When it has ended; fails if it did not fit
+    AfterSync,
 }
 
 const RUN_EXAMPLES: &str = "\
@@ -100,6 +172,8 @@ Examples:
   argus run paged_attention --case CaseSmall1 --rounds 20
   argus run paged_attention --case CaseSmall2 --rtol 1e-3 --atol 1e-3
   argus run mixed_example -p a5sim --block-dim 8 --json
+  argus run paged_attention --case CaseSmall1 --dump-tensor
+  argus run paged_attention --dump-tensor --dump-select kernel=SF,stage=after --dump-stats
 
 Exit codes: 0 outputs agree, 1 outputs differ or the run failed, 2 wrong usage.";
 

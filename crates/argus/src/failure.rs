@@ -2,6 +2,7 @@
 
 use argus_abi::FatalCode;
 use argus_runtime::RunError;
+use argus_scenes::compare::LengthMismatch;
 use argus_scenes::play::PlayError;
 
 /// Outputs differ, or the run failed.
@@ -26,6 +27,25 @@ impl Failure {
         Failure { error: error.into(), hint: None, exit_code: FAILED }
     }
 
+    /// A run that failed, or could not start.
+    pub fn run(error: RunError) -> Failure {
+        Failure::failed(PlayError::Run(error))
+    }
+
+    /// The same failure, blamed on the command line.
+    pub fn as_usage(self) -> Failure {
+        Failure { exit_code: USAGE, ..self }
+    }
+
+    /// Adds to the hint.
+    pub fn also(self, more: String) -> Failure {
+        let hint = match &self.hint {
+            Some(hint) => format!("{hint}; {more}"),
+            None => more,
+        };
+        self.hint(hint)
+    }
+
     pub fn hint(self, hint: impl Into<Option<String>>) -> Failure {
         Failure { hint: hint.into(), ..self }
     }
@@ -41,6 +61,12 @@ impl Failure {
             Some(PlayError::Run(error)) => RunError::fatal_code(error),
             _ => None,
         }
+    }
+}
+
+impl From<LengthMismatch> for Failure {
+    fn from(error: LengthMismatch) -> Failure {
+        Failure::failed(PlayError::from(error))
     }
 }
 

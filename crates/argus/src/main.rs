@@ -8,6 +8,8 @@
 //! | [`cli`] | the arguments, as typed |
 //! | [`list`] | `argus list` |
 //! | [`run`] | `argus run`: from arguments to a played case |
+//! | [`dump`] | `argus run --dump-...`: from the flags to a recorded run |
+//! | [`interrupt`] | Ctrl-C ends a run in order |
 //! | [`report`] | what `argus run` tells, as text and as JSON |
 //! | [`table`] | tables without lines |
 //! | [`failure`] | why a command failed, with a hint and an exit code |
@@ -15,7 +17,9 @@
 #![forbid(unsafe_code)]
 
 mod cli;
+mod dump;
 mod failure;
+mod interrupt;
 mod list;
 mod output;
 mod report;

@@ -93,6 +93,7 @@ mod tests {
             runtime: RuntimeKind::Trb,
             platform: &A2A3SIM,
             played: Played { rounds: rounds.collect(), tolerance },
+            kept: Vec::new(),
         }
     }
 

@@ -3,13 +3,17 @@
 use std::time::Duration;
 
 use anyhow::anyhow;
+use argus_abi::FatalCode;
+use argus_record::Names;
 use argus_runtime::{ConfigError, PLATFORMS, Platform, PlatformError, RunError};
 use argus_scenes::compare::Tolerance;
-use argus_scenes::play::{PlayError, PlayOptions, Played, play};
+use argus_scenes::play::{PlayError, PlayOptions, Played, play_with};
 use argus_scenes::registry::{self, Case, RuntimeKind, Scene, SceneError, scenes};
 
 use crate::cli::{Deps, RunArgs};
+use crate::dump::{self, Kept, Recording};
 use crate::failure::{Failure, did_you_mean};
+use crate::interrupt::Interrupt;
 
 /// A case that was played to its end.
 pub struct Summary {
@@ -18,6 +22,8 @@ pub struct Summary {
     pub runtime: RuntimeKind,
     pub platform: &'static Platform,
     pub played: Played,
+    /// The dump of each round, if the run was captured.
+    pub kept: Vec<Kept>,
 }
 
 pub fn run(args: &RunArgs) -> Result<Summary, Failure> {
@@ -38,10 +44,25 @@ pub fn run(args: &RunArgs) -> Result<Summary, Failure> {
         progress_timeout: args.timeout.map(timeout).transpose()?,
         zero_fill: args.no_poison,
         reference_hazards: args.deps == Deps::Reference,
+        ring_window: args.ring_window,
+        ring_heap: args.ring_heap.as_deref().map(dump::size).transpose()?,
         ..PlayOptions::default()
     };
-    let played = play(case, runtime, platform, &options).map_err(not_played)?;
-    Ok(Summary { scene, case, runtime, platform, played })
+    let names = Names { scene: scene.name.into(), case: case.name.into(), runtime: runtime.name().into() };
+    let mut recording = Recording::new(&args.dump, names, options.rounds)?;
+    let interrupt = Interrupt::default();
+    let played = play_with(case, runtime, platform, &options, |stage| {
+        interrupt.reaches(stage.device);
+        match &mut recording {
+            Some(recording) => recording.run(stage).map_err(explained),
+            None => stage
+                .device
+                .run(stage.program, stage.args, stage.config)
+                .map_err(|error| explained(Failure::run(error))),
+        }
+    })?;
+    let kept = recording.map_or_else(Vec::new, |recording| recording.kept);
+    Ok(Summary { scene, case, runtime, platform, played, kept })
 }
 
 fn no_platform(error: PlatformError) -> Failure {
@@ -101,25 +122,34 @@ fn tolerance(args: &RunArgs, case: &Case, runtime: RuntimeKind) -> Result<Option
     Tolerance::new(rtol, atol).map(Some).map_err(Failure::usage)
 }
 
-fn not_played(error: PlayError) -> Failure {
-    use ConfigError::{NoBlocks, NoControlThreads, TooManyBlocks, TooManyControlThreads, ZeroTime};
+/// Gives a failed run the exit code and the hint it deserves.
+fn explained(failure: Failure) -> Failure {
+    use ConfigError::{
+        DepPool, Heap, NoBlocks, NoControlThreads, TooManyBlocks, TooManyControlThreads, Window, ZeroTime,
+    };
+    let Some(PlayError::Run(error)) = failure.error.downcast_ref::<PlayError>() else { return failure };
     let larger = |enough: &dyn Fn(&Platform) -> bool| PLATFORMS.into_iter().find(|chip| enough(chip));
-    match &error {
-        PlayError::Run(RunError::Config(NoBlocks | NoControlThreads | ZeroTime { .. })) => {
-            Failure::usage(error)
-        }
-        &PlayError::Run(RunError::Config(TooManyBlocks { asked, .. })) => {
+    match *error {
+        RunError::Config(
+            NoBlocks | NoControlThreads | ZeroTime { .. } | Window { .. } | Heap { .. } | DepPool { .. },
+        ) => failure.as_usage(),
+        RunError::Config(TooManyBlocks { asked, .. }) => {
             let chip = larger(&|chip| chip.clusters >= asked);
-            Failure::usage(error).hint(chip.map(|chip| format!("{} has {}", chip.name, chip.clusters)))
+            failure.as_usage().hint(chip.map(|chip| format!("{} has {}", chip.name, chip.clusters)))
         }
-        &PlayError::Run(RunError::Config(TooManyControlThreads { asked, .. })) => {
+        RunError::Config(TooManyControlThreads { asked, .. }) => {
             let chip = larger(&|chip| chip.control_threads >= asked);
-            Failure::usage(error).hint(chip.map(|chip| format!("{} has {}", chip.name, chip.control_threads)))
+            failure.as_usage().hint(chip.map(|chip| format!("{} has {}", chip.name, chip.control_threads)))
         }
-        PlayError::Run(RunError::Stuck { .. } | RunError::OrchestrationStuck { .. }) => {
-            let hint = "--timeout SECONDS allows more time without progress";
-            Failure::failed(error).hint(hint.to_owned())
+        RunError::Stuck { .. } | RunError::OrchestrationStuck { .. } => {
+            failure.also("--timeout SECONDS allows more time without progress".into())
         }
-        _ => Failure::failed(error),
+        RunError::Fatal(ref fatal) if fatal.code == FatalCode::ScopeDeadlock => {
+            failure.also("--ring-window N gives the rings more task slots".into())
+        }
+        RunError::Fatal(ref fatal) if fatal.code == FatalCode::HeapRingDeadlock => {
+            failure.also("--ring-heap SIZE gives the rings more memory".into())
+        }
+        _ => failure,
     }
 }

@@ -96,6 +96,9 @@ fn random_views_through_tiny_rings() {
         let dtype = DType::ALL[random.below(15) as usize];
         let shape: Vec<u32> = (0..1 + random.below(5)).map(|_| 1 + random.below(9) as u32).collect();
         let mut view = Tensor::contiguous(addr, dtype, &shape).unwrap();
+        if view.size > bytes.len() as u64 {
+            continue;
+        }
         for _ in 0..random.below(4) {
             let dim = random.below(view.rank() as u64) as usize;
             let len = view.shapes[dim];
@@ -105,9 +108,7 @@ fn random_views_through_tiny_rings() {
                 _ => view.slice(dim, start, len, 1 + random.below(3) as u32).unwrap(),
             };
         }
-        if view.packed_bytes().unwrap() <= 60_000 {
-            views.push(view);
-        }
+        views.push(view);
     }
     let mut tiny = config(TransportKind::Mapped, 1);
     (tiny.entries_per_lane, tiny.payload_bytes_per_lane) = (2, 64);

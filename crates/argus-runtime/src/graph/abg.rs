@@ -75,6 +75,11 @@ impl Abg {
             let message = format!("task {consumer} cannot be given a dependency: its scope has ended");
             return Err(self.frame.fail(Fatal::invalid(message)));
         }
+        // Only an allocation completes before its scope ends. Waiting after that, it would complete twice.
+        if waiting.is_complete() {
+            let message = format!("task {consumer} cannot be given a dependency: it only allocates memory");
+            return Err(self.frame.fail(Fatal::invalid(message)));
+        }
         if let Some(capture) = &self.frame.scheduler.capture {
             capture.edges(consumer.raw(), &[(producer.raw(), edge_reason::EXPLICIT)]);
         }
@@ -95,7 +100,9 @@ impl Abg {
     /// Opens a scope, runs `body` in it and closes it, which publishes its tasks.
     pub fn scope<R>(&mut self, body: impl FnOnce(&mut Abg) -> Result<R, Fatal>) -> Result<R, Fatal> {
         self.scope_begin()?;
-        let result = body(self)?;
+        let open = self.frame.open_scopes();
+        let result = body(self);
+        let result = self.frame.after_body(open, result)?;
         self.scope_end()?;
         Ok(result)
     }

@@ -109,6 +109,23 @@ impl Frame {
         }
     }
 
+    /// Checks what a scope's body left behind: an error is fatal, and so is a scope of its own that it did
+    /// not end, or one that it ended and did not begin.
+    pub fn after_body<R>(&mut self, open: usize, result: Result<R, Fatal>) -> Result<R, Fatal> {
+        match result {
+            Ok(_) if self.scopes.len() != open => {
+                self.check()?;
+                Err(self.fail(Fatal::invalid("every scope that is begun must be ended, and no other")))
+            }
+            Ok(result) => Ok(result),
+            Err(fatal) => Err(self.fail(fatal)),
+        }
+    }
+
+    pub fn open_scopes(&self) -> usize {
+        self.scopes.len()
+    }
+
     /// Lets go of the tasks of an ended scope.
     pub fn release_scope(&self, tasks: &[Arc<Task>]) {
         for task in tasks {
@@ -295,18 +312,20 @@ impl Frame {
         let late = || deadline.is_some_and(|deadline| Instant::now() >= deadline);
         loop {
             self.check()?;
-            // The order matters: what was in flight before this look may have made it ready.
+            // The order matters: what was in flight before this look may have made it ready, and what
+            // completes after it must end the sleep below.
             let quiet = scheduler.is_quiet();
+            let done = scheduler.completed();
             if ready(self) {
                 return Ok(true);
             }
             if quiet {
                 return Ok(false);
             }
-            let done = scheduler.completed();
             scheduler.crew.help(|| {
-                scheduler
-                    .work(self.worker, || scheduler.completed() != done || scheduler.is_quiet() || late())
+                scheduler.work_until(self.worker, || {
+                    scheduler.completed() != done || scheduler.is_quiet() || late()
+                })
             });
             // Too late is too late, also when the kernel waited for ran on this very thread.
             if late() {
@@ -390,8 +409,9 @@ impl Frame {
         if self.config.fill == Fill::Poison { Fill::Poison.byte() } else { Fill::Zero.byte() }
     }
 
-    /// How long data access from the orchestration may wait.
-    pub fn tensor_deadline(&self) -> (Instant, Duration) {
-        (Instant::now() + self.config.tensor_timeout, self.config.tensor_timeout)
+    /// Until when data access from the orchestration may wait; a limit beyond the clock's range is none.
+    pub fn tensor_deadline(&self) -> (Option<Instant>, Duration) {
+        let limit = self.config.tensor_timeout;
+        (Instant::now().checked_add(limit), limit)
     }
 }

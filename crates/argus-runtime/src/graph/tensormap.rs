@@ -47,6 +47,14 @@ impl Found {
     }
 }
 
+/// Whom a task that writes waits for, among those whose bytes it touches.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum WaitsFor {
+    Nobody,
+    Writers,
+    WritersAndReaders,
+}
+
 #[derive(Debug)]
 struct Entry {
     view: Tensor,
@@ -143,22 +151,24 @@ impl TensorMap {
         self.allocations.entry(allocation).or_default().readers.push(entry);
     }
 
-    /// Records a writer. With `replace`, views that it covers are dropped: whoever comes later and would
-    /// have waited for them waits for this task, which waits for them.
-    pub fn add_writer(&mut self, allocation: u64, view: &Tensor, task: &Arc<Task>, replace: bool) {
+    /// Records a writer. Views that it covers and waits for are dropped: whoever comes later and would have
+    /// waited for them waits for this task. What it does not wait for stays, or it would be hidden.
+    pub fn add_writer(&mut self, allocation: u64, view: &Tensor, task: &Arc<Task>, waits: WaitsFor) {
         self.sweep_if_grown();
         let at = self.allocations.entry(allocation).or_default();
-        if replace {
-            let mut dropped = 0;
-            let mut keep = |entry: &Entry| {
-                let keep = view.overlap(&entry.view) != Overlap::Covers || entry.task.id() == task.id;
-                dropped += usize::from(!keep && entry.is_pending());
-                keep
-            };
+        let mut dropped = 0;
+        let mut keep = |entry: &Entry| {
+            let keep = view.overlap(&entry.view) != Overlap::Covers || entry.task.id() == task.id;
+            dropped += usize::from(!keep && entry.is_pending());
+            keep
+        };
+        if waits != WaitsFor::Nobody {
             at.writers.retain(&mut keep);
-            at.readers.retain(&mut keep);
-            self.entries -= dropped;
         }
+        if waits == WaitsFor::WritersAndReaders {
+            at.readers.retain(&mut keep);
+        }
+        self.entries -= dropped;
         at.writers.push(Entry { view: *view, task: Found::Pending(Arc::clone(task)) });
         self.entries += 1;
     }

@@ -10,7 +10,7 @@ use crate::config::Hazards;
 use crate::error::Fatal;
 use crate::graph::arg::{Arg, MixedKernels, TaskOutputs, TensorArg, TensorCreateInfo};
 use crate::graph::frame::{Frame, ScopeMode};
-use crate::graph::tensormap::{Found, Reason, TensorMap};
+use crate::graph::tensormap::{Found, Reason, TensorMap, WaitsFor};
 use crate::schedule::ring::Lookup;
 use crate::schedule::task::{Task, Work};
 
@@ -60,9 +60,7 @@ impl Trb {
         }
         let arg = infos.iter().fold(Arg::new(), Arg::create);
         let (task, outputs) = self.frame.add_task(Work::None, &arg, 0)?;
-        for output in &outputs.tensors {
-            self.map.forget(output.addr);
-        }
+        self.forget_what_was_at(&outputs);
         self.frame.scheduler.complete_inline(&task);
         Ok(outputs)
     }
@@ -74,7 +72,9 @@ impl Trb {
         body: impl FnOnce(&mut Trb) -> Result<R, Fatal>,
     ) -> Result<R, Fatal> {
         self.scope_begin(mode)?;
-        let result = body(self)?;
+        let open = self.frame.open_scopes();
+        let result = body(self);
+        let result = self.frame.after_body(open, result)?;
         self.scope_end()?;
         Ok(result)
     }
@@ -126,7 +126,8 @@ impl Trb {
     }
 
     fn submit_work(&mut self, work: Work, arg: &Arg) -> Result<TaskOutputs, Fatal> {
-        self.make_room_in_map(arg.tensors.len())?;
+        let existing = arg.tensors.iter().filter(|tensor| matches!(tensor, TensorArg::Existing(..)));
+        self.make_room_in_map(existing.count())?;
         let mut producers = Producers::new();
         let mut creators: SmallVec<[Arc<Task>; 8]> = SmallVec::new();
         self.explicit_producers(&arg.dependencies, &mut producers)?;
@@ -155,9 +156,7 @@ impl Trb {
         }
         let edges = producers.iter().filter(|(found, _)| matches!(found, Found::Pending(_))).count();
         let (task, outputs) = self.frame.add_task(work, arg, edges as u32)?;
-        for output in &outputs.tensors {
-            self.map.forget(output.addr);
-        }
+        self.forget_what_was_at(&outputs);
         self.track(&task, &tracked);
         for creator in &creators {
             task.retain(creator);
@@ -172,6 +171,13 @@ impl Trb {
         }
         self.frame.scheduler.publish(&task);
         Ok(outputs)
+    }
+
+    /// New buffers lie where others were. An empty one lies nowhere: its address is a neighbour's.
+    fn forget_what_was_at(&mut self, outputs: &TaskOutputs) {
+        for output in outputs.tensors.iter().filter(|output| output.size > 0) {
+            self.map.forget(output.addr);
+        }
     }
 
     /// Producers that the orchestration named. One that was reclaimed has long completed.
@@ -212,22 +218,28 @@ impl Trb {
     }
 
     /// Records what the task reads and writes. In a manual scope the reference records nothing; we do, so
-    /// that data access and later automatic tasks still see what was written there. Only an automatic task
-    /// replaces what it covers: a manual one has no edges to what it would hide.
+    /// that data access and later automatic tasks still see what was written there. Readers are recorded
+    /// with the reference's hazards too, because `set_tensor_data` waits for them.
     fn track(&mut self, task: &Arc<Task>, tracked: &[(u64, Tensor, TensorArgType)]) {
         let complete = self.frame.config.hazards == Hazards::Complete;
         let automatic = self.frame.mode() == ScopeMode::Auto;
         if !complete && !automatic {
             return;
         }
+        let waits = match (automatic, complete) {
+            (false, _) => WaitsFor::Nobody,
+            (true, false) => WaitsFor::Writers,
+            (true, true) => WaitsFor::WritersAndReaders,
+        };
         for (allocation, tensor, arg_type) in tracked {
             match arg_type {
-                TensorArgType::Input if complete => self.map.add_reader(*allocation, tensor, task),
-                TensorArgType::Inout => self.map.add_writer(*allocation, tensor, task, automatic),
+                TensorArgType::Input => self.map.add_reader(*allocation, tensor, task),
+                TensorArgType::Inout => self.map.add_writer(*allocation, tensor, task, waits),
                 TensorArgType::OutputExisting => {
-                    self.map.add_writer(*allocation, tensor, task, automatic && complete);
+                    let waits = if complete { waits } else { WaitsFor::Nobody };
+                    self.map.add_writer(*allocation, tensor, task, waits);
                 }
-                TensorArgType::Input | TensorArgType::Output | TensorArgType::NoDep => {}
+                TensorArgType::Output | TensorArgType::NoDep => {}
             }
         }
     }
@@ -306,7 +318,7 @@ impl Trb {
             return Ok(());
         }
         let (deadline, limit) = self.frame.tensor_deadline();
-        if self.frame.wait_until(Some(deadline), |_| all_complete())? {
+        if self.frame.wait_until(deadline, |_| all_complete())? {
             return Ok(());
         }
         let waiting = tasks.iter().find(|task| !task.is_complete()).map_or(TaskId::INVALID, |task| task.id);

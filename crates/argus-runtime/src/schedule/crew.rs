@@ -10,6 +10,7 @@ use std::sync::{Arc, Condvar, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use crate::schedule::Scheduler;
+use crate::schedule::bell::Ticket;
 use crate::sync::relock;
 
 /// How often an idle thread looks again before it sleeps: a hand-off within this time costs no system call.
@@ -22,22 +23,43 @@ pub struct Crew {
     scheduler: Weak<Scheduler>,
     /// Threads that look for work or will soon: neither in a kernel that may wait nor orchestrating.
     free: AtomicIsize,
+    /// Threads in a kernel that may wait for a partner.
+    waiting: AtomicUsize,
+    /// Threads that sleep until a task completes. A ring wakes any one sleeper, which need not be them.
+    expectant: AtomicUsize,
     hired: AtomicUsize,
+    attendance: Arc<Attendance>,
+}
+
+/// How many threads there are. Outlives the scheduler, which a thread lets go before it signs off.
+#[derive(Default)]
+struct Attendance {
     present: Mutex<usize>,
     left: Condvar,
 }
 
+impl Attendance {
+    fn leave(&self) {
+        *relock(self.present.lock()) -= 1;
+        self.left.notify_all();
+    }
+}
+
 /// A thread does something other than looking for work, for as long as this lives.
 pub struct Away<'a>(&'a Crew);
+
+/// A thread is in a kernel that may wait for a partner, for as long as this lives.
+pub struct Waiting<'a>(&'a Crew);
 
 impl Crew {
     pub fn new(scheduler: Weak<Scheduler>) -> Crew {
         Crew {
             scheduler,
             free: AtomicIsize::new(0),
+            waiting: AtomicUsize::new(0),
+            expectant: AtomicUsize::new(0),
             hired: AtomicUsize::new(0),
-            present: Mutex::new(0),
-            left: Condvar::new(),
+            attendance: Arc::default(),
         }
     }
 
@@ -45,30 +67,32 @@ impl Crew {
     pub fn hire(&self, first: impl FnOnce(&Arc<Scheduler>, usize) + Send + 'static) {
         let Some(scheduler) = self.scheduler.upgrade() else { return };
         let worker = self.hired.fetch_add(1, Ordering::Relaxed);
-        *relock(self.present.lock()) += 1;
+        let attendance = Arc::clone(&self.attendance);
+        *relock(attendance.present.lock()) += 1;
         self.free.fetch_add(1, Ordering::AcqRel);
         let spawned = std::thread::Builder::new().name(format!("argus-worker-{worker}")).spawn(move || {
             first(&scheduler, worker);
-            scheduler.work(worker, || false);
-            scheduler.crew.leave();
+            scheduler.work(worker);
+            scheduler.crew.free.fetch_sub(1, Ordering::AcqRel);
+            // Before it signs off: when all are gone, nothing but the caller holds the run's kernels and memory.
+            drop(scheduler);
+            attendance.leave();
         });
         if spawned.is_err() {
-            self.leave();
+            self.free.fetch_sub(1, Ordering::AcqRel);
+            self.attendance.leave();
         }
-    }
-
-    fn leave(&self) {
-        self.free.fetch_sub(1, Ordering::AcqRel);
-        *relock(self.present.lock()) -= 1;
-        self.left.notify_all();
     }
 
     /// Called before a kernel that may wait for a partner: somebody must be free to run that partner.
-    pub fn enter_waiting_kernel(&self) -> Away<'_> {
-        if self.free.fetch_sub(1, Ordering::AcqRel) <= 1 {
+    pub fn enter_waiting_kernel(&self) -> Waiting<'_> {
+        // SYNC POINT: counted as waiting before it stops being free, so that of this and the end of `help`
+        // the later one sees that nobody is left.
+        self.waiting.fetch_add(1, Ordering::SeqCst);
+        if self.free.fetch_sub(1, Ordering::SeqCst) <= 1 {
             self.hire(|_, _| ());
         }
-        Away(self)
+        Waiting(self)
     }
 
     /// Called by the thread that runs the orchestration.
@@ -81,17 +105,20 @@ impl Crew {
     pub fn help<R>(&self, help: impl FnOnce() -> R) -> R {
         self.free.fetch_add(1, Ordering::AcqRel);
         let result = help();
-        self.free.fetch_sub(1, Ordering::AcqRel);
+        // A kernel that entered meanwhile may have counted on this thread for its partner.
+        if self.free.fetch_sub(1, Ordering::SeqCst) <= 1 && self.waiting.load(Ordering::SeqCst) > 0 {
+            self.hire(|_, _| ());
+        }
         result
     }
 
     /// Waits until every thread has left; false if some are still there after `limit`.
     pub fn wait_until_gone(&self, limit: Duration) -> bool {
         let deadline = Instant::now() + limit;
-        let mut present = relock(self.present.lock());
+        let mut present = relock(self.attendance.present.lock());
         while *present > 0 {
             let Some(left) = deadline.checked_duration_since(Instant::now()) else { return false };
-            (present, _) = relock(self.left.wait_timeout(present, left));
+            (present, _) = relock(self.attendance.left.wait_timeout(present, left));
         }
         true
     }
@@ -103,9 +130,42 @@ impl Drop for Away<'_> {
     }
 }
 
+impl Drop for Waiting<'_> {
+    fn drop(&mut self) {
+        self.0.free.fetch_add(1, Ordering::AcqRel);
+        self.0.waiting.fetch_sub(1, Ordering::SeqCst);
+    }
+}
+
 impl Scheduler {
-    /// Works until the run has ended or `done` says so.
-    pub fn work(&self, worker: usize, done: impl Fn() -> bool) {
+    /// Works until the run has ended.
+    pub fn work(&self, worker: usize) {
+        self.work_and_sleep(worker, || false, |ticket| self.bell.sleep(ticket, LONGEST_SLEEP));
+    }
+
+    /// Works until the run has ended or `done` says so; `done` may change whenever a task completes.
+    pub fn work_until(&self, worker: usize, done: impl Fn() -> bool) {
+        self.work_and_sleep(worker, &done, |ticket| {
+            // SYNC POINT: announced before the last look, so that of this look and a completion's look for
+            // expectant threads the later one sees the other.
+            self.crew.expectant.fetch_add(1, Ordering::SeqCst);
+            if !done() {
+                self.bell.sleep(ticket, LONGEST_SLEEP);
+            }
+            self.crew.expectant.fetch_sub(1, Ordering::SeqCst);
+            // The ring may have meant work, which this thread leaves to others if it is done.
+            if done() {
+                self.bell.ring();
+            }
+        });
+    }
+
+    /// Announces that a task has completed.
+    pub fn ring_for_completion(&self) {
+        if self.crew.expectant.load(Ordering::SeqCst) > 0 { self.bell.ring_all() } else { self.bell.ring() }
+    }
+
+    fn work_and_sleep(&self, worker: usize, done: impl Fn() -> bool, sleep: impl Fn(Ticket)) {
         let mut fruitless = 0;
         loop {
             let ticket = self.bell.ticket();
@@ -122,7 +182,7 @@ impl Scheduler {
             } else if fruitless <= SPINS + YIELDS {
                 std::thread::yield_now();
             } else {
-                self.bell.sleep(ticket, LONGEST_SLEEP);
+                sleep(ticket);
                 fruitless = 0;
             }
         }

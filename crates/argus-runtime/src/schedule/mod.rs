@@ -129,7 +129,7 @@ impl Scheduler {
     }
 
     pub fn completed(&self) -> u64 {
-        self.completed.load(Ordering::Acquire)
+        self.completed.load(Ordering::SeqCst)
     }
 
     /// Whether nothing is ready, running or being completed.
@@ -193,7 +193,7 @@ impl Scheduler {
         self.in_flight.fetch_sub(1, Ordering::AcqRel);
         self.end_if_complete();
         // The orchestrator may wait for exactly this task or for its memory.
-        self.bell.ring();
+        self.ring_for_completion();
     }
 
     /// One hold on a task's memory is gone; with the last one its ring moves on.

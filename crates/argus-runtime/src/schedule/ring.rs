@@ -85,7 +85,7 @@ impl Ring {
         if state.live.len() >= self.capacity() {
             return Err(Shortage::Window);
         }
-        if state.edges + edges > self.config.dep_pool {
+        if edges > self.config.dep_pool - state.edges {
             return Err(Shortage::Edges);
         }
         let local = state.next_local;

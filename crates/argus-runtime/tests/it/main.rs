@@ -1,8 +1,16 @@
 //! The runtime's promises, from the outside.
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails, in its helpers too")]
 
+mod blocks;
+mod declared;
 mod failures;
 mod generate;
 mod graphs;
+mod hazards;
+mod host_built;
+mod memory;
 mod oracle;
+mod programs;
 mod runtimes;
+mod scopes;
+mod threads;

@@ -1,7 +1,7 @@
 //! C = A B on a grid of tiles: matrix cores multiply, vector cores add up, edges by hand.
 
 use argus_abi::{ArgDirection, CoreType, DType, FuncId};
-use argus_runtime::{EntryArgs, Fatal, Hbg, HostArgs, KernelTable, Orchestration, Program};
+use argus_runtime::{EntryArgs, Fatal, Hbg, HostArgs, KernelTable, Orchestration, Program, SlotInfo};
 use std::sync::Arc;
 
 use crate::compare::Tolerance;
@@ -84,8 +84,9 @@ fn build(hbg: &mut Hbg, _args: &EntryArgs) -> Result<(), Fatal> {
             for step in 0..tiles.k {
                 let (left, right) = (row * tiles.k + step, step * tiles.n + column);
                 let factors = [tile_at(a, left), tile_at(b, right), product];
-                let multiply = hbg.add_task(&factors, GEMM_TILE, CoreType::Aic)?;
-                let add = hbg.add_task(&[tile_at(c, sum), product], TILE_ADD, CoreType::Aiv)?;
+                let sums = [tile_at(c, sum), product];
+                let multiply = add(hbg, &factors, GEMM_TILE, CoreType::Aic)?;
+                let add = add(hbg, &sums, TILE_ADD, CoreType::Aiv)?;
                 hbg.add_successor(multiply, add)?;
                 if let Some(before) = before.replace(add) {
                     hbg.add_successor(before, multiply)?;
@@ -94,4 +95,10 @@ fn build(hbg: &mut Hbg, _args: &EntryArgs) -> Result<(), Fatal> {
         }
     }
     Ok(())
+}
+
+/// Adds a task whose arguments are all tiles.
+fn add(hbg: &mut Hbg, tiles: &[u64], func: FuncId, core_type: CoreType) -> Result<usize, Fatal> {
+    let tile = SlotInfo::tensor(DType::F32, &[GRID.tile as u32, GRID.tile as u32]);
+    hbg.add_task_with_tensor_info(tiles, func, core_type, &vec![tile; tiles.len()])
 }

@@ -1,7 +1,9 @@
 //! f = (a + b) + 1 in two tasks, the second in place: small enough to read a dump of it by eye.
 
 use argus_abi::{ArgDirection, CoreType, DType, FuncId};
-use argus_runtime::{Abg, Arg, EntryArgs, Fatal, Hbg, HostArgs, KernelTable, Orchestration, Program, Trb};
+use argus_runtime::{
+    Abg, Arg, EntryArgs, Fatal, Hbg, HostArgs, KernelTable, Orchestration, Program, SlotInfo, Trb,
+};
 use std::sync::Arc;
 
 use crate::compare::Tolerance;
@@ -81,8 +83,12 @@ fn build(hbg: &mut Hbg, _args: &EntryArgs) -> Result<(), Fatal> {
     let (a, b) = (hbg.upload(0)?, hbg.upload(1)?);
     let f = hbg.device_malloc(count * 4)?;
     hbg.record_tensor_pair(2, f)?;
-    let sum = hbg.add_task(&[a, b, f, count], ADD, CoreType::Aiv)?;
-    let scalar = u64::from(1.0f32.to_bits());
-    let more = hbg.add_task(&[f, scalar, count], ADD_SCALAR_INPLACE, CoreType::Aiv)?;
+    let vector = || SlotInfo::tensor(DType::F32, &[SIZE]);
+    let number = SlotInfo::Scalar;
+    let info = [vector(), vector(), vector(), number(DType::U64)];
+    let sum = hbg.add_task_with_tensor_info(&[a, b, f, count], ADD, CoreType::Aiv, &info)?;
+    let args = [f, u64::from(1.0f32.to_bits()), count];
+    let more = hbg.add_task(&args, ADD_SCALAR_INPLACE, CoreType::Aiv)?;
+    hbg.set_tensor_info_to_task(more, &[vector(), number(DType::F32), number(DType::U64)])?;
     hbg.add_successor(sum, more)
 }

@@ -2,7 +2,7 @@
 //! to the products.
 
 use argus_abi::{ArgDirection, CoreType, DType, FuncId};
-use argus_runtime::{EntryArgs, Fatal, Hbg, HostArgs, KernelTable, Orchestration, Program};
+use argus_runtime::{EntryArgs, Fatal, Hbg, HostArgs, KernelTable, Orchestration, Program, SlotInfo};
 use std::sync::Arc;
 
 use crate::compare::Tolerance;
@@ -74,10 +74,16 @@ fn build(hbg: &mut Hbg, _args: &EntryArgs) -> Result<(), Fatal> {
     let (m1, m2) = (hbg.device_malloc(count * 4)?, hbg.device_malloc(count * 4)?);
     let f = hbg.device_malloc(count * 4)?;
     hbg.record_tensor_pair(3, f)?;
-    let root = hbg.add_task(&[a, b], LOG_SQRT, CoreType::Aiv)?;
-    let first = hbg.add_task(&[b, w1, m1], MATMUL, CoreType::Aic)?;
-    let second = hbg.add_task(&[b, w2, m2], MATMUL, CoreType::Aic)?;
-    let last = hbg.add_task(&[m1, m2, f], ADD_EXP, CoreType::Aiv)?;
+    let half = || SlotInfo::tensor(DType::F16, &[EDGE, EDGE]);
+    let float = || SlotInfo::tensor(DType::F32, &[EDGE, EDGE]);
+    let mut add = |args: &[u64], func, core_type, info: &[SlotInfo]| {
+        hbg.add_task_with_tensor_info(args, func, core_type, info)
+    };
+    let product = [half(), half(), float()];
+    let root = add(&[a, b], LOG_SQRT, CoreType::Aiv, &[half(), half()])?;
+    let first = add(&[b, w1, m1], MATMUL, CoreType::Aic, &product)?;
+    let second = add(&[b, w2, m2], MATMUL, CoreType::Aic, &product)?;
+    let last = add(&[m1, m2, f], ADD_EXP, CoreType::Aiv, &[float(), float(), float()])?;
     for (from, to) in [(root, first), (root, second), (first, last), (second, last)] {
         hbg.add_successor(from, to)?;
     }

@@ -1,7 +1,9 @@
 //! One product in steps of k, the next tiles loading while the last multiply.
 
 use argus_abi::{ArgDirection, CoreType, DType, FuncId};
-use argus_runtime::{Arg, EntryArgs, Fatal, Hbg, HostArgs, KernelTable, Orchestration, Program, Trb};
+use argus_runtime::{
+    Arg, EntryArgs, Fatal, Hbg, HostArgs, KernelTable, Orchestration, Program, SlotInfo, Trb,
+};
 use std::sync::Arc;
 
 use crate::compare::Tolerance;
@@ -71,6 +73,8 @@ fn build(hbg: &mut Hbg, _args: &EntryArgs) -> Result<(), Fatal> {
     let (a, b) = (hbg.upload(0)?, hbg.upload(1)?);
     let c = hbg.device_malloc((DIMS.m * DIMS.n * 4) as u64)?;
     hbg.record_tensor_pair(2, c)?;
-    hbg.add_task(&[a, b, c], MATMUL, CoreType::Aic)?;
+    let matrix = |rows: usize, cols: usize| SlotInfo::tensor(DType::F32, &[rows as u32, cols as u32]);
+    let info = [matrix(DIMS.m, DIMS.k), matrix(DIMS.k, DIMS.n), matrix(DIMS.m, DIMS.n)];
+    hbg.add_task_with_tensor_info(&[a, b, c], MATMUL, CoreType::Aic, &info)?;
     Ok(())
 }

@@ -2,8 +2,8 @@
 
 use argus_abi::{ArgDirection, CoreType, DType, FuncId};
 use argus_runtime::{
-    Arg, EntryArgs, Fatal, Hbg, HostArgs, KernelTable, Orchestration, Program, ScopeMode, TensorCreateInfo,
-    Trb,
+    Arg, EntryArgs, Fatal, Hbg, HostArgs, KernelTable, Orchestration, Program, ScopeMode, SlotInfo,
+    TensorCreateInfo, Trb,
 };
 use std::sync::Arc;
 
@@ -94,10 +94,17 @@ fn build(hbg: &mut Hbg, _args: &EntryArgs) -> Result<(), Fatal> {
     let (c, d, e, f) = (c?, d?, e?, f?);
     hbg.record_tensor_pair(2, f)?;
     let (count, scalar) = (u64::from(SIZE), |value: f32| u64::from(value.to_bits()));
-    let sum = hbg.add_task(&[a, b, c, count], ADD, CoreType::Aiv)?;
-    let plus_one = hbg.add_task(&[c, scalar(1.0), d, count], ADD_SCALAR, CoreType::Aiv)?;
-    let plus_two = hbg.add_task(&[c, scalar(2.0), e, count], ADD_SCALAR, CoreType::Aiv)?;
-    let product = hbg.add_task(&[d, e, f, count], MUL, CoreType::Aiv)?;
+    let vector = || SlotInfo::tensor(DType::F32, &[SIZE]);
+    let number = SlotInfo::Scalar;
+    let binary = [vector(), vector(), vector(), number(DType::U64)];
+    let unary = [vector(), number(DType::F32), vector(), number(DType::U64)];
+    let mut add = |args: &[u64], func, info: &[SlotInfo]| {
+        hbg.add_task_with_tensor_info(args, func, CoreType::Aiv, info)
+    };
+    let sum = add(&[a, b, c, count], ADD, &binary)?;
+    let plus_one = add(&[c, scalar(1.0), d, count], ADD_SCALAR, &unary)?;
+    let plus_two = add(&[c, scalar(2.0), e, count], ADD_SCALAR, &unary)?;
+    let product = add(&[d, e, f, count], MUL, &binary)?;
     for (from, to) in [(sum, plus_one), (sum, plus_two), (plus_one, product), (plus_two, product)] {
         hbg.add_successor(from, to)?;
     }

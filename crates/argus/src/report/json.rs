@@ -6,6 +6,7 @@ use argus_scenes::compare::{OutputVerdict, Tolerance};
 use serde::Serialize;
 
 use super::{Times, Verdict, passed, shown_round};
+use crate::dump::Kept;
 use crate::run::Summary;
 
 /// The object that `argus run --json` prints when a run came to its end.
@@ -26,6 +27,44 @@ pub struct Report<'a> {
     /// The round, counted from 1, that `outputs` belongs to: the first that failed, else the last.
     outputs_of_round: Option<usize>,
     outputs: &'a [OutputVerdict],
+    /// One object per round of a captured run.
+    dumps: Vec<DumpReport>,
+}
+
+#[derive(Serialize)]
+struct DumpReport {
+    directory: String,
+    records: u64,
+    tensors: u64,
+    scalars: u64,
+    tasks: u64,
+    edges: u64,
+    payload_bytes: u64,
+    stored_bytes: u64,
+    skipped: u64,
+    lost_entries: u64,
+    waits: u64,
+    wait_ns: u64,
+}
+
+impl DumpReport {
+    fn of(kept: &Kept) -> DumpReport {
+        let Kept { summary, waits, wait_ns } = kept;
+        DumpReport {
+            directory: summary.directory.display().to_string(),
+            records: summary.records,
+            tensors: summary.tensors,
+            scalars: summary.scalars,
+            tasks: summary.tasks,
+            edges: summary.edges,
+            payload_bytes: summary.payload_bytes,
+            stored_bytes: summary.stored_bytes,
+            skipped: summary.skipped,
+            lost_entries: summary.lost_entries,
+            waits: *waits,
+            wait_ns: *wait_ns,
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -43,7 +82,7 @@ struct RoundReport {
 }
 
 pub fn json(summary: &Summary) -> Report<'_> {
-    let Summary { scene, case, runtime, platform, played } = summary;
+    let Summary { scene, case, runtime, platform, played, kept } = summary;
     let times = Times::of(&played.rounds);
     let shown = shown_round(&played.rounds);
     let report = shown.map(|(_, round)| &round.report);
@@ -73,6 +112,7 @@ pub fn json(summary: &Summary) -> Report<'_> {
         tolerance: played.tolerance,
         outputs_of_round: shown.map(|(number, _)| number),
         outputs: shown.map_or(&[], |(_, round)| &round.outputs),
+        dumps: kept.iter().map(DumpReport::of).collect(),
     }
 }
 

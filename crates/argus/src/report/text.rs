@@ -1,10 +1,12 @@
 //! The summary for people.
 
+use argus_dump::DumpSummary;
 use argus_scenes::compare::{OutputVerdict, Tolerance};
 use argus_scenes::play::Round;
 use comfy_table::{CellAlignment, Table};
 
 use super::{Times, Verdict, shown_round};
+use crate::dump::Kept;
 use crate::output::{BAD, GOOD, NOTE};
 use crate::run::Summary;
 use crate::table;
@@ -20,7 +22,7 @@ pub fn text(summary: &Summary) -> String {
 }
 
 fn facts(summary: &Summary) -> String {
-    let Summary { scene, case, runtime, platform, played } = summary;
+    let Summary { scene, case, runtime, platform, played, kept } = summary;
     let mut text = String::new();
     let mut row = |name: &str, value: String| text += &format!("{name:<10}{value}\n");
     row("scene", format!("{}, case {}", scene.name, case.name));
@@ -31,6 +33,16 @@ fn facts(summary: &Summary) -> String {
         row("tasks", report.tasks.to_string());
     }
     row("time", time(&played.rounds));
+    if let Some(Kept { summary, waits, wait_ns }) = kept.last() {
+        let DumpSummary { records, tensors, scalars, payload_bytes, stored_bytes, .. } = summary;
+        row("dump", summary.directory.display().to_string());
+        row("records", format!("{records} ({tensors} tensors, {scalars} scalars), none lost"));
+        row("payload", format!("{payload_bytes} bytes, {stored_bytes} stored"));
+        if *waits > 0 {
+            let waited = std::time::Duration::from_nanos(*wait_ns);
+            row("waits", format!("{waits} for the collector, {waited:.1?} together"));
+        }
+    }
     text
 }
 

@@ -1,7 +1,8 @@
 //! Paged attention as a host-built graph: raw addresses, sizes as scalars, and every buffer allocated here.
 
 use argus_abi::CoreType::{Aic, Aiv};
-use argus_runtime::{EntryArgs, Fatal, Hbg};
+use argus_abi::DType;
+use argus_runtime::{EntryArgs, Fatal, Hbg, SlotInfo};
 
 use super::case;
 use super::plan::{index, lookup};
@@ -102,10 +103,53 @@ impl Graph {
         let o = hbg.device_malloc(rows * head_dim * F32)?;
         let (first, last) = (block.is_first.into(), block.is_last.into());
         let merge = [m, l, o, state.m, state.l, state.o, first, last, out, rows, head_dim];
-        let qk = hbg.add_task(&[query, keys, s, rows, head_dim, block_size], QK, Aic)?;
-        let sf = hbg.add_task(&[s, scale, p, m, l, rows, block_size, block.valid_len], SF, Aiv)?;
-        let pv = hbg.add_task(&[p, values, o, rows, block_size, head_dim], PV, Aic)?;
-        let up = hbg.add_task(&merge, UP, Aiv)?;
+        let softmax = [s, scale, p, m, l, rows, block_size, block.valid_len];
+        let matrix = |dtype, rows: u64, cols: u64| SlotInfo::tensor(dtype, &[rows as u32, cols as u32]);
+        let column = || SlotInfo::tensor(DType::F32, &[rows as u32]);
+        let number = || SlotInfo::Scalar(DType::U64);
+        let scores = || matrix(DType::F32, rows, block_size);
+        let weights = || matrix(DType::Bf16, rows, block_size);
+        let cached = || matrix(DType::Bf16, block_size, head_dim);
+        let output = || matrix(DType::F32, rows, head_dim);
+        // The softmax reads the valid columns only.
+        let valid = SlotInfo::Tensor {
+            dtype: DType::F32,
+            shape: vec![rows as u32, block.valid_len as u32],
+            raw_shape: vec![rows as u32, block_size as u32],
+            offsets: vec![0, 0],
+        };
+        let of_qk = [matrix(DType::Bf16, rows, head_dim), cached(), scores(), number(), number(), number()];
+        let of_sf = [
+            valid,
+            SlotInfo::Scalar(DType::F32),
+            weights(),
+            column(),
+            column(),
+            number(),
+            number(),
+            number(),
+        ];
+        let of_pv = [weights(), cached(), output(), number(), number(), number()];
+        let of_up = [
+            column(),
+            column(),
+            output(),
+            column(),
+            column(),
+            output(),
+            number(),
+            number(),
+            output(),
+            number(),
+            number(),
+        ];
+        let mut add = |args: &[u64], func, core_type, info: &[SlotInfo]| {
+            hbg.add_task_with_tensor_info(args, func, core_type, info)
+        };
+        let qk = add(&[query, keys, s, rows, head_dim, block_size], QK, Aic, &of_qk)?;
+        let sf = add(&softmax, SF, Aiv, &of_sf)?;
+        let pv = add(&[p, values, o, rows, block_size, head_dim], PV, Aic, &of_pv)?;
+        let up = add(&merge, UP, Aiv, &of_up)?;
         for (from, to) in [(qk, sf), (sf, pv), (pv, up)] {
             hbg.add_successor(from, to)?;
         }

@@ -1,0 +1,194 @@
+//! A captured run, from request to dump directory.
+//!
+//! Runtime and dump do not know each other: the one delivers entries to a sink, the other is a sink. This
+//! crate joins them for whoever runs programs, be it the command line or another language, and holds the run
+//! to the promise of a capture: every record, or a stated reason why it is not there. An empty or partial
+//! capture is an error.
+
+mod problem;
+mod request;
+
+use std::path::Path;
+use std::sync::Arc;
+
+use argus_abi::Kind;
+use argus_abi::args::KernelAbi;
+use argus_capture::Ledger;
+use argus_dump::{
+    DumpInfo, DumpOptions, DumpSummary, DumpWriter, KernelInfo, LaneLedger, LedgerSummary, OrchestrationArg,
+    RunEnd, RunStatus, StatsMode,
+};
+use argus_runtime::{
+    CaptureRequest, CapturedRun, Device, HostArgs, Opening, Orchestration, Program, RunConfig, RunError,
+    RunReport,
+};
+
+pub use problem::RecordProblem;
+pub use request::RecordRequest;
+
+/// Names of what is run, for the dump.
+#[derive(Clone, Debug, Default)]
+pub struct Names {
+    pub scene: String,
+    pub case: String,
+    pub runtime: String,
+}
+
+/// How a recorded run ended.
+pub struct RecordedRun {
+    pub result: Result<RunReport, RunError>,
+    /// What the dump holds; missing if none could be finished.
+    pub dump: Option<DumpSummary>,
+    /// Time the device spent waiting for the collector, and how often.
+    pub waits: (u64, u64),
+    /// What is wrong with the capture itself. Empty: it is complete.
+    pub problems: Vec<RecordProblem>,
+}
+
+/// Runs a program and writes what the request asks for to `directory`, which exists and holds no dump.
+pub fn record(
+    device: &mut Device,
+    program: &Program,
+    args: &mut HostArgs,
+    config: &RunConfig,
+    request: &RecordRequest,
+    names: &Names,
+    directory: &Path,
+) -> RecordedRun {
+    let selection = Arc::new(match request.selection() {
+        Ok(selection) => selection,
+        Err(problem) => return refused(problem),
+    });
+    if let Some(problem) = RecordProblem::unknown_kernel(&selection, &program.kernels) {
+        return refused(problem);
+    }
+    let capture = CaptureRequest {
+        selection: Arc::clone(&selection),
+        stats_only: request.stats == StatsMode::Instead,
+        collect: request.collect,
+    };
+    let platform = device.platform().name;
+    // Arguments are named before the run borrows them.
+    let named: Vec<_> = args.tensors.iter().map(|tensor| (tensor.name.clone(), tensor.dtype)).collect();
+    let open = |opening: &Opening<'_>| {
+        let mut info = DumpInfo {
+            scene: names.scene.clone(),
+            case: names.case.clone(),
+            platform: platform.into(),
+            runtime: names.runtime.clone(),
+            level: request.level_name().into(),
+            run_id: argus_dump::new_run_id(),
+            kernels: kernels(program),
+            ..DumpInfo::default()
+        };
+        describe(&mut info, opening, config, request);
+        if request.orchestration_args {
+            info.orchestration_args = orchestration_args(opening, &named);
+        }
+        let options = DumpOptions { dedupe: request.dedupe, stats: request.stats, ..DumpOptions::default() };
+        Ok(DumpWriter::create(directory, options, info)?)
+    };
+    let CapturedRun { result, captured } = device.run_captured(program, args, config, &capture, open);
+    let Some(captured) = captured else {
+        return RecordedRun { result, dump: None, waits: (0, 0), problems: Vec::new() };
+    };
+    let mut problems: Vec<RecordProblem> = RecordProblem::of_ledger(&captured.ledger).into_iter().collect();
+    let end = RunEnd {
+        status: if result.is_ok() { RunStatus::Complete } else { RunStatus::Failed },
+        error: result.as_ref().err().map(ToString::to_string),
+        ledger: summarise(&captured.ledger),
+    };
+    let dump = match captured.sink.map(|writer| writer.finish(end)) {
+        Some(Ok(summary)) => Some(summary),
+        Some(Err(error)) => {
+            problems.push(RecordProblem::Dump(error.to_string()));
+            None
+        }
+        None => None,
+    };
+    if let (Ok(_), Some(summary)) = (&result, &dump) {
+        problems.extend(RecordProblem::of_selection(&selection, &program.kernels));
+        problems.extend(RecordProblem::of_summary(request, summary));
+    }
+    let total = captured.ledger.total();
+    RecordedRun { result, dump, waits: (total.waits, total.wait_ns), problems }
+}
+
+fn refused(problem: RecordProblem) -> RecordedRun {
+    let result = Err(RunError::Capture(problem.to_string()));
+    RecordedRun { result, dump: None, waits: (0, 0), problems: vec![problem] }
+}
+
+fn kernels(program: &Program) -> Vec<KernelInfo> {
+    let abi = match program.orchestration {
+        Orchestration::HostBuildGraph(_) => KernelAbi::Raw,
+        Orchestration::AicpuBuildGraph(_) | Orchestration::TensormapAndRingbuffer(_) => KernelAbi::Tensors,
+    };
+    let info = |entry: &argus_runtime::KernelEntry| KernelInfo {
+        func_id: entry.func_id.0,
+        name: entry.name.into(),
+        core_type: entry.core_type,
+        signature: entry.signature.to_vec(),
+        abi,
+    };
+    program.kernels.iter().map(info).collect()
+}
+
+/// What run.json says of the configuration.
+fn describe(info: &mut DumpInfo, opening: &Opening<'_>, config: &RunConfig, request: &RecordRequest) {
+    let rings: Vec<_> = (config.rings.iter())
+        .map(|ring| {
+            serde_json::json!({ "window": ring.window, "heap": ring.heap, "dep_pool": ring.dep_pool })
+        })
+        .collect();
+    let facts = serde_json::json!({
+        "clusters": opening.clusters,
+        "control_threads": opening.control_threads,
+        "hazards": format!("{:?}", config.hazards).to_lowercase(),
+        "fill": format!("{:?}", config.fill).to_lowercase(),
+        "rings": rings,
+        "level": request.level_name(),
+        "selectors": request.selectors,
+        "collect": request.collect_name(),
+    });
+    if let serde_json::Value::Object(facts) = facts {
+        info.config = facts;
+    }
+    info.versions.insert("argus".into(), env!("CARGO_PKG_VERSION").into());
+}
+
+fn orchestration_args(opening: &Opening<'_>, named: &[(String, argus_abi::DType)]) -> Vec<OrchestrationArg> {
+    let shape = |index: usize| opening.entry.shape(index).iter().map(|&dim| u64::from(dim)).collect();
+    let tensors = named.iter().enumerate().map(|(index, (name, dtype))| OrchestrationArg {
+        name: name.clone(),
+        kind: Kind::Tensor,
+        dtype: *dtype,
+        shape: shape(index),
+        address: opening.entry.tensor(index).map_or(0, |tensor| tensor.addr),
+        bits: 0,
+    });
+    let scalars = opening.entry.scalars().iter().enumerate().map(|(index, &bits)| OrchestrationArg {
+        name: format!("scalar{index}"),
+        kind: Kind::Scalar,
+        dtype: argus_abi::DType::U64,
+        shape: Vec::new(),
+        address: 0,
+        bits,
+    });
+    tensors.chain(scalars).collect()
+}
+
+fn summarise(ledger: &Ledger) -> LedgerSummary {
+    let total = ledger.total();
+    let lane = |lane: &argus_capture::LaneLedger| LaneLedger {
+        lost_entries: lane.lost_entries,
+        lost_bytes: lane.lost_bytes,
+        waits: lane.waits,
+        wait_ns: lane.wait_ns,
+    };
+    LedgerSummary {
+        lost_entries: total.lost_entries,
+        lost_bytes: total.lost_bytes,
+        lanes: ledger.lanes.iter().map(lane).collect(),
+    }
+}

@@ -1,0 +1,95 @@
+//! What is wrong with a capture, in words that say what to do.
+
+use argus_capture::{Ledger, Level, Selection};
+use argus_dump::DumpSummary;
+use argus_runtime::KernelTable;
+use thiserror::Error;
+
+use crate::request::RecordRequest;
+
+/// Why a capture is not what was asked for.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum RecordProblem {
+    #[error("{0}")]
+    Selector(String),
+    #[error("selector '{selector}' names the kernel '{kernel}', which the program does not have; it has {known}")]
+    UnknownKernel { selector: String, kernel: String, known: String },
+    #[error("selector '{selector}' matched no argument of any task; the kernels are {known}")]
+    SelectedNothing { selector: String, known: String },
+    #[error(
+        "nothing was captured: level {level} takes what the orchestration marks with dump(), and it marks \
+         nothing; use --dump-tensor=full, or --dump-select to choose without editing the program"
+    )]
+    NothingMarked { level: &'static str },
+    #[error("nothing was captured: no task of the run has an argument")]
+    Nothing,
+    #[error("the capture is incomplete: {entries} entries and {bytes} bytes of payload were lost{why}")]
+    Lost { entries: u64, bytes: u64, why: String },
+    #[error("the collector failed: {0}")]
+    Collector(String),
+    #[error("{0}")]
+    Dump(String),
+    #[error("{count} arguments or tasks could not be captured; the manifest gives each with its reason")]
+    Skipped { count: u64 },
+}
+
+impl RecordProblem {
+    pub(crate) fn unknown_kernel(selection: &Selection, kernels: &KernelTable) -> Option<RecordProblem> {
+        selection.selectors.iter().find_map(|selector| {
+            let kernel = selector.kernels().find(|name| kernels.iter().all(|entry| entry.name != *name))?;
+            Some(RecordProblem::UnknownKernel {
+                selector: selector.text().into(),
+                kernel: kernel.into(),
+                known: names(kernels),
+            })
+        })
+    }
+
+    pub(crate) fn of_ledger(ledger: &Ledger) -> Option<RecordProblem> {
+        let total = ledger.total();
+        match (&ledger.failure, total.lost_entries, total.lost_bytes) {
+            (None, 0, 0) => None,
+            (Some(failure), 0, 0) => Some(RecordProblem::Collector(failure.to_string())),
+            (failure, entries, bytes) => {
+                let why = failure.as_ref().map_or_else(
+                    || "; give more memory with --capture-memory or collect while the run goes on".into(),
+                    |failure| format!(": {failure}"),
+                );
+                Some(RecordProblem::Lost { entries, bytes, why })
+            }
+        }
+    }
+
+    /// Selectors that never matched.
+    pub(crate) fn of_selection(
+        selection: &Selection,
+        kernels: &KernelTable,
+    ) -> impl Iterator<Item = RecordProblem> {
+        let known = names(kernels);
+        selection.selectors.iter().filter(|selector| selector.hits() == 0).map(move |selector| {
+            RecordProblem::SelectedNothing { selector: selector.text().into(), known: known.clone() }
+        })
+    }
+
+    /// A dump that holds nothing, or not everything.
+    pub(crate) fn of_summary(request: &RecordRequest, summary: &DumpSummary) -> Vec<RecordProblem> {
+        let mut problems = Vec::new();
+        match request.level {
+            Some(level @ Level::Partial) if summary.records == 0 => {
+                problems.push(RecordProblem::NothingMarked { level: level.name() });
+            }
+            Some(_) if summary.records == 0 && summary.skipped == 0 && request.selectors.is_empty() => {
+                problems.push(RecordProblem::Nothing);
+            }
+            _ => {}
+        }
+        if summary.skipped > 0 {
+            problems.push(RecordProblem::Skipped { count: summary.skipped });
+        }
+        problems
+    }
+}
+
+fn names(kernels: &KernelTable) -> String {
+    kernels.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", ")
+}

@@ -1,0 +1,186 @@
+//! `argus run --dump-...`: from the flags to a recorded run.
+
+use std::path::{Path, PathBuf};
+
+use anyhow::anyhow;
+use argus_abi::capture::ENTRY_BYTES;
+use argus_capture::Level;
+use argus_capture::select::parse_size;
+use argus_dump::{DumpSummary, RunDirectory, StatsMode};
+use argus_record::{Names, RecordProblem, RecordRequest, RecordedRun, record};
+use argus_runtime::{Collect, RunReport};
+use argus_scenes::play::Stage;
+
+use crate::cli::{DumpArgs, Stats, When};
+use crate::failure::Failure;
+
+/// What was kept of one round.
+#[derive(Debug)]
+pub struct Kept {
+    pub summary: DumpSummary,
+    pub waits: u64,
+    pub wait_ns: u64,
+}
+
+/// Records every round of a run.
+pub struct Recording {
+    request: RecordRequest,
+    names: Names,
+    rounds: u32,
+    output: Option<PathBuf>,
+    /// Made when the first round starts, so that a run that cannot start leaves no directory.
+    directory: Option<RunDirectory>,
+    pub kept: Vec<Kept>,
+}
+
+impl Recording {
+    /// None if nothing is to be captured.
+    pub fn new(args: &DumpArgs, names: Names, rounds: u32) -> Result<Option<Recording>, Failure> {
+        let level = args.dump_tensor.as_deref().map(level).transpose()?;
+        let orchestration_args = match args.dump_args.as_deref() {
+            None => false,
+            Some("") => true,
+            Some(value) => return Err(dump_args_value(value)),
+        };
+        if level.is_none() {
+            check_alone(args)?;
+        }
+        if level.is_none() && !orchestration_args {
+            return Ok(None);
+        }
+        let request = RecordRequest {
+            level,
+            selectors: args.dump_select.clone(),
+            stats: match args.dump_stats {
+                None => StatsMode::Off,
+                Some(Stats::Beside) => StatsMode::Beside,
+                Some(Stats::Instead) => StatsMode::Instead,
+            },
+            dedupe: !args.no_dedupe,
+            collect: collect(args)?,
+            orchestration_args,
+        };
+        let output = args.output.clone();
+        Ok(Some(Recording { request, names, rounds, output, directory: None, kept: Vec::new() }))
+    }
+
+    /// Runs one round and keeps its dump.
+    pub fn run(&mut self, stage: Stage<'_>) -> Result<RunReport, Failure> {
+        let path = self.place(stage.round)?;
+        let Stage { device, program, args, config, .. } = stage;
+        let RecordedRun { result, dump, waits, problems } =
+            record(device, program, args, config, &self.request, &self.names, &path);
+        let kept = dump.map(|summary| Kept { summary, waits: waits.0, wait_ns: waits.1 });
+        let told = kept.as_ref().map(|kept| format!("the dump is in {}", kept.summary.directory.display()));
+        match (result, problems.first()) {
+            (Err(error), None) => {
+                let failure = Failure::run(error);
+                return Err(match told {
+                    Some(told) => failure.also(told),
+                    None => failure,
+                });
+            }
+            (_, Some(RecordProblem::Selector(_) | RecordProblem::UnknownKernel { .. })) => {
+                // Nothing ran: the directory made for it says nothing.
+                remove_empty(&path);
+                return Err(Failure::usage(anyhow!("{}", problems[0])));
+            }
+            (result, Some(_)) => {
+                let said: Vec<String> = problems.iter().map(ToString::to_string).collect();
+                let said = match result {
+                    Ok(_) => said.join("; "),
+                    Err(error) => format!("{error}; {}", said.join("; ")),
+                };
+                return Err(Failure::failed(anyhow!("{said}")).hint(told));
+            }
+            (Ok(report), None) => {
+                self.kept.extend(kept);
+                Ok(report)
+            }
+        }
+    }
+
+    fn place(&mut self, round: u32) -> Result<PathBuf, Failure> {
+        if self.directory.is_none() {
+            let Names { scene, case, .. } = &self.names;
+            let made = match &self.output {
+                Some(path) => RunDirectory::at(path),
+                None => RunDirectory::create(Path::new("outputs"), scene, case),
+            };
+            self.directory = Some(made.map_err(Failure::failed)?);
+        }
+        let directory = self.directory.as_ref().expect("made above");
+        let place = if self.rounds == 1 { directory.dump() } else { directory.round(round + 1) };
+        place.map_err(Failure::failed)
+    }
+}
+
+fn level(name: &str) -> Result<Level, Failure> {
+    Level::from_name(name).ok_or_else(|| {
+        Failure::usage(anyhow!("there is no level '{name}'; --dump-tensor takes full, partial or hybrid"))
+    })
+}
+
+/// The error for a value after `--dump-args`.
+pub fn dump_args_value(value: &str) -> Failure {
+    Failure::usage(anyhow!(
+        "--dump-args takes no value, but was given '{value}': it captures the orchestration's own arguments"
+    ))
+    .hint("--dump-tensor=LEVEL chooses how much is captured of tasks: full, partial or hybrid".to_owned())
+}
+
+/// Flags that only change how tasks are captured make no sense when they are not.
+fn check_alone(args: &DumpArgs) -> Result<(), Failure> {
+    let alone = [
+        ("--dump-select", !args.dump_select.is_empty()),
+        ("--dump-stats", args.dump_stats.is_some()),
+        ("--no-dedupe", args.no_dedupe),
+        ("--capture-memory", args.capture_memory.is_some()),
+        ("--collect after-sync", args.collect == When::AfterSync),
+        ("-o", args.output.is_some() && args.dump_args.is_none()),
+    ];
+    match alone.iter().find(|(_, given)| *given) {
+        Some((flag, _)) => {
+            Err(Failure::usage(anyhow!("{flag} says how to capture, but nothing is to be captured"))
+                .hint("add --dump-tensor".to_owned()))
+        }
+        None => Ok(()),
+    }
+}
+
+fn collect(args: &DumpArgs) -> Result<Collect, Failure> {
+    let memory = args.capture_memory.as_deref().map(size).transpose()?;
+    match (args.collect, memory) {
+        (When::Streaming, None) => Ok(Collect::default()),
+        (When::Streaming, Some(_)) => {
+            Err(Failure::usage(anyhow!("--capture-memory is for --collect after-sync")))
+        }
+        (When::AfterSync, memory) => {
+            let memory_per_lane = memory.unwrap_or(argus_capture::CaptureConfig::AFTER_SYNC_BYTES as u64);
+            let memory_per_lane = usize::try_from(memory_per_lane).unwrap_or(usize::MAX);
+            if memory_per_lane < 16 * ENTRY_BYTES {
+                return Err(Failure::usage(anyhow!(
+                    "--capture-memory must be at least {} bytes",
+                    16 * ENTRY_BYTES
+                )));
+            }
+            Ok(Collect::AfterSync { memory_per_lane })
+        }
+    }
+}
+
+/// A size as typed.
+pub fn size(text: &str) -> Result<u64, Failure> {
+    parse_size(text).ok_or_else(|| {
+        Failure::usage(anyhow!("'{text}' is no size; write a number of bytes, or KiB, MiB, GiB behind it"))
+    })
+}
+
+fn remove_empty(path: &Path) {
+    // Best effort, upwards from the dump's own directory; a directory that is not empty stays.
+    for path in path.ancestors().take(3) {
+        if std::fs::remove_dir(path).is_err() {
+            return;
+        }
+    }
+}

@@ -1,0 +1,34 @@
+//! Ctrl-C ends a run in order: kernels stop at their next instruction and what was captured is kept. A second
+//! Ctrl-C ends the process at once.
+
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use argus_runtime::Device;
+
+/// The flags of devices that Ctrl-C reaches.
+#[derive(Default)]
+pub struct Interrupt {
+    flags: Arc<Mutex<Vec<Arc<AtomicBool>>>>,
+}
+
+impl Interrupt {
+    /// From now on Ctrl-C ends runs of this device.
+    pub fn reaches(&self, device: &Device) {
+        let flag = device.interrupt_flag();
+        let mut flags = self.flags.lock().unwrap_or_else(PoisonError::into_inner);
+        if flags.iter().any(|known| Arc::ptr_eq(known, &flag)) {
+            return;
+        }
+        flags.push(flag);
+        drop(flags);
+        let flags = Arc::clone(&self.flags);
+        // A second handler is refused; the first one already looks at the same list.
+        let _ = ctrlc::set_handler(move || {
+            let flags = flags.lock().unwrap_or_else(PoisonError::into_inner);
+            if flags.iter().any(|flag| flag.swap(true, Ordering::Relaxed)) {
+                std::process::exit(130);
+            }
+        });
+    }
+}
