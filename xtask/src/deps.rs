@@ -23,6 +23,19 @@ const ALLOWED: &[(&str, Allowed)] = &[
     ("argus-runtime", Allowed::Only(&["argus-abi", "argus-gm", "argus-tile", "argus-capture"])),
     ("argus-dump", Allowed::Only(&["argus-abi", "argus-capture"])),
     ("argus-scenes", Allowed::Only(&["argus-abi", "argus-gm", "argus-tile", "argus-runtime"])),
+    (
+        "argus-record",
+        // Runtime and dump meet here; the tests play scenes.
+        Allowed::Only(&[
+            "argus-abi",
+            "argus-gm",
+            "argus-tile",
+            "argus-capture",
+            "argus-dump",
+            "argus-runtime",
+            "argus-scenes",
+        ]),
+    ),
     ("argus", Allowed::Everything),
     ("xtask", Allowed::Only(&[])),
 ];

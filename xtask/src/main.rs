@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod deps;
+mod hooks;
 mod step;
 mod tasks;
 
@@ -16,7 +17,8 @@ Usage: cargo xtask COMMAND
   test   everything a change must pass: formatting, lints, docs, dependency directions, loom, all tests
   deps   who may depend on whom in this workspace
   loom   every hand-off between threads in all interleavings
-  bench  the benchmarks
+  bench  the benchmarks, and the hooks below
+  hooks  instructions that the capture hooks cost while capture is off
   long   what takes too long for every change: many random graphs, loom, the scene matrix in full";
 
 fn main() -> ExitCode {
@@ -26,6 +28,7 @@ fn main() -> ExitCode {
         ["deps"] => tasks::deps,
         ["loom"] => tasks::loom,
         ["bench"] => tasks::bench,
+        ["hooks"] => tasks::hooks,
         ["long"] => tasks::long,
         _ => {
             eprintln!("{USAGE}");

@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::deps::{self, metadata};
+use crate::hooks;
 use crate::step::{Result, cargo, run, step};
 
 /// Everything a change must pass. Quick checks come first; the tests come last, so that their summary
@@ -39,7 +40,13 @@ pub fn loom() -> Result<()> {
 
 /// The benchmarks.
 pub fn bench() -> Result<()> {
-    step("benchmarks", || run(&mut cargo(&["bench", "--workspace"])))
+    step("benchmarks", || run(&mut cargo(&["bench", "--workspace"])))?;
+    hooks()
+}
+
+/// What the capture hooks cost while capture is off.
+pub fn hooks() -> Result<()> {
+    step("hooks while capture is off", || hooks::check(&target_directory()?))
 }
 
 /// What takes too long for every change.

@@ -78,9 +78,9 @@ impl LaneLedger {
         let entries = tally.entries.load(Ordering::Relaxed);
         let payload_bytes = tally.payload_bytes.load(Ordering::Relaxed);
         let recorded_entries = word(&producer, offset_of!(ProducerLine, entries_published))
-            + word(&ledger, offset_of!(LedgerLine, lost_entries));
+            .saturating_add(word(&ledger, offset_of!(LedgerLine, lost_entries)));
         let recorded_bytes = word(&producer, offset_of!(ProducerLine, payload_published))
-            + word(&ledger, offset_of!(LedgerLine, lost_bytes));
+            .saturating_add(word(&ledger, offset_of!(LedgerLine, lost_bytes)));
         Ok(LaneLedger {
             entries,
             arguments: tally.arguments.load(Ordering::Relaxed),

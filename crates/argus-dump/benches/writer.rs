@@ -131,7 +131,8 @@ fn large_payloads(parent: &Path, payload: &[u8]) -> Duration {
     let summary = writer.finish(RunEnd::default()).expect("an end");
     let elapsed = start.elapsed();
     // A rate means nothing unless all the bytes are there.
-    let stored = std::fs::metadata(directory.path().join(argus_dump::PAYLOAD_FILE)).expect("a payload file").len();
+    let stored =
+        std::fs::metadata(directory.path().join(argus_dump::PAYLOAD_FILE)).expect("a payload file").len();
     assert_eq!((summary.stored_bytes, stored), (LARGE_COUNT * payload.len() as u64, summary.stored_bytes));
     elapsed
 }

@@ -98,7 +98,7 @@ fn write_text(contents: &Contents<'_>, stream: &mut Stream, spool: &mut Spool) -
                 out.clear();
                 put_records(&mut out, contents, step);
                 if index == 0 {
-                    // The first record has no separator before it.
+                    // The first record has no comma before it.
                     out.drain(..1);
                 }
                 stream.write(spool, &out)?;
@@ -179,7 +179,7 @@ fn put_head(out: &mut Vec<u8>, contents: &Contents<'_>) {
     put_lines(out, "orchestration_args", &info.orchestration_args, |out, argument| {
         put(out, &orchestration_argument(argument).to_string());
     });
-    put(out, if contents.records.is_empty() { "  \"tensors\": [" } else { "  \"tensors\": [\n" });
+    put(out, "  \"tensors\": [");
 }
 
 /// An array with one item per line.

@@ -56,19 +56,21 @@ impl Target {
             return Err(io::Error::other("a block shorter than what it holds"));
         };
         let at = base + from as u64;
-        if from == 0 && to == BLOCK_BYTES && !self.direct_refused.load(Ordering::Relaxed) {
-            if let Some(direct) = &self.direct {
-                match direct.write_all_at(bytes, at) {
-                    Ok(()) => {
-                        self.written.fetch_max(base + to as u64, Ordering::Relaxed);
-                        return Ok(());
-                    }
-                    // The file system wants another alignment: it gets plain writes from now on.
-                    Err(error) if error.raw_os_error() == Some(Errno::INVAL.raw_os_error()) => {
-                        self.direct_refused.store(true, Ordering::Relaxed);
-                    }
-                    Err(error) => return Err(error),
+        if from == 0
+            && to == BLOCK_BYTES
+            && !self.direct_refused.load(Ordering::Relaxed)
+            && let Some(direct) = &self.direct
+        {
+            match direct.write_all_at(bytes, at) {
+                Ok(()) => {
+                    self.written.fetch_max(base + to as u64, Ordering::Relaxed);
+                    return Ok(());
                 }
+                // The file system wants another alignment: it gets plain writes from now on.
+                Err(error) if error.raw_os_error() == Some(Errno::INVAL.raw_os_error()) => {
+                    self.direct_refused.store(true, Ordering::Relaxed);
+                }
+                Err(error) => return Err(error),
             }
         }
         let mut done = 0;
@@ -273,10 +275,10 @@ fn carry_out(todo: &Receiver<Job>, done: &Sender<Block>, state: &State) {
         match job {
             Job::Write { target, block, base, from, to } => {
                 // After a failure nothing is written any more: the journal must not outrun the payload.
-                if !state.failed.load(Ordering::Relaxed) {
-                    if let Err(error) = target.write(&block, base, from, to) {
-                        state.fail(target.failure(&error));
-                    }
+                if !state.failed.load(Ordering::Relaxed)
+                    && let Err(error) = target.write(&block, base, from, to)
+                {
+                    state.fail(target.failure(&error));
                 }
                 let _ = done.send(block);
             }

@@ -131,7 +131,9 @@ impl DumpWriter {
         for kernel in &self.info.kernels {
             journal.kernel(spool, kernel)?;
         }
-        self.files.hand_over()
+        // Whoever finds the journal finds its header and the kernels in it.
+        self.files.hand_over()?;
+        self.files.spool.wait()
     }
 
     /// Where the dump is.

@@ -137,9 +137,9 @@ fn kernels(program: &Program) -> Vec<KernelInfo> {
 /// What run.json says of the configuration.
 fn describe(info: &mut DumpInfo, opening: &Opening<'_>, config: &RunConfig, request: &RecordRequest) {
     let rings: Vec<_> = (config.rings.iter())
-        .map(|ring| {
-            serde_json::json!({ "window": ring.window, "heap": ring.heap, "dep_pool": ring.dep_pool })
-        })
+        .map(
+            |ring| serde_json::json!({ "window": ring.window, "heap": ring.heap, "dep_pool": ring.dep_pool }),
+        )
         .collect();
     let facts = serde_json::json!({
         "clusters": opening.clusters,

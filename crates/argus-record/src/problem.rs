@@ -12,7 +12,9 @@ use crate::request::RecordRequest;
 pub enum RecordProblem {
     #[error("{0}")]
     Selector(String),
-    #[error("selector '{selector}' names the kernel '{kernel}', which the program does not have; it has {known}")]
+    #[error(
+        "selector '{selector}' names the kernel '{kernel}', which the program does not have; it has {known}"
+    )]
     UnknownKernel { selector: String, kernel: String, known: String },
     #[error("selector '{selector}' matched no argument of any task; the kernels are {known}")]
     SelectedNothing { selector: String, known: String },

@@ -1,6 +1,7 @@
 //! Sinks that remember, sinks that misbehave, and the short way to an entry.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use argus_abi::capture::{ArgumentEntry, EdgesEntry, EntryHeader, SkipEntry, TaskEntry};
@@ -66,7 +67,8 @@ pub struct DiskFull;
 pub struct Memory {
     pub items: Vec<Item>,
     pub open: Option<(ArgumentEntry, Vec<u8>)>,
-    pub flushes: usize,
+    /// Flushes so far, for others to see.
+    pub flushes: Arc<AtomicUsize>,
     /// Sleeps this long before each entry.
     pub slow: Option<Duration>,
     /// Panics at this entry.
@@ -144,7 +146,7 @@ impl Sink for Memory {
     fn flush(&mut self) -> Result<(), DiskFull> {
         assert!(!self.failed, "nothing is called after an error");
         assert!(self.open.is_none(), "an argument is not cut by a flush");
-        self.flushes += 1;
+        self.flushes.fetch_add(1, Ordering::Relaxed);
         Ok(())
     }
 }

@@ -68,7 +68,7 @@ impl Lane {
     }
 }
 
-/// For models in which both sides wait for each other repeatedly: unbounded they take minutes, and pass.
+/// For models in which both sides wait for each other repeatedly: unbounded they take minutes.
 fn bounded(model: impl Fn() + Sync + Send + 'static) {
     let mut builder = loom::model::Builder::new();
     builder.preemption_bound = Some(3);

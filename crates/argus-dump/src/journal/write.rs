@@ -47,7 +47,7 @@ impl JournalFile {
             entry_bytes: ENTRY_BYTES as u32,
             crc: 0,
             run_id: run_id.to_le_bytes(),
-            started_unix_ns: started_unix_ns,
+            started_unix_ns,
             options: u32::from(options.dedupe) | statistics,
             reserved: [0; 204],
         };

@@ -59,6 +59,8 @@ pub struct Lane {
     reserved: u64,
     /// Where this control thread writes down what it captures.
     recorder: Option<Recorder>,
+    /// Whether there is a recorder: the one branch of a run that is not captured.
+    captures: bool,
 }
 
 impl Lane {
@@ -76,7 +78,15 @@ impl Lane {
             })
             .collect();
         let all = u64::MAX.checked_shr(64 - slots.len() as u32).unwrap_or(0);
-        Lane { index, slots, idle: [all; 3], open: [0; 3], reserved: 0, recorder }
+        Lane {
+            index,
+            slots,
+            idle: [all; 3],
+            open: [0; 3],
+            reserved: 0,
+            captures: recorder.is_some(),
+            recorder,
+        }
     }
 
     /// Which lane owns a core, and the core's number within it.
@@ -282,7 +292,7 @@ impl Lane {
 
     /// Posts one block of a task to a core, to run now or behind what runs there.
     fn start(&mut self, scheduler: &Scheduler, cluster: usize, member: Member, task: &Arc<Task>, block: u32) {
-        self.capture_before(scheduler, task, block, cluster, member);
+        self.capture_before(scheduler, task, cluster, member);
         let slot = &mut self.slots[cluster][member as usize];
         let token = slot.next;
         slot.next = token.next();
@@ -300,27 +310,36 @@ impl Lane {
     }
 }
 
-/// The two capture hooks of the one scheduler path. Without capture each is one branch.
+/// The two capture hooks of the one scheduler path. Without capture each is one branch; `cargo xtask hooks`
+/// counts what that costs against a build that has no hooks at all.
 impl Lane {
+    #[inline]
+    fn capture_before(&mut self, scheduler: &Scheduler, task: &Task, cluster: usize, member: Member) {
+        if self.captures && !cfg!(argus_without_hooks) {
+            self.record_before(scheduler, task, cluster, member);
+        }
+    }
+
+    #[inline]
+    fn capture_after(&mut self, scheduler: &Scheduler, task: &Task) {
+        if self.captures && !cfg!(argus_without_hooks) {
+            self.record_after(scheduler, task);
+        }
+    }
+
     /// Inputs are final; no token of the task has been written when this is its first block and member.
-    fn capture_before(
-        &mut self,
-        scheduler: &Scheduler,
-        task: &Task,
-        block: u32,
-        cluster: usize,
-        member: Member,
-    ) {
+    #[cold]
+    fn record_before(&mut self, scheduler: &Scheduler, task: &Task, cluster: usize, member: Member) {
         let (Some(capture), Some(recorder)) = (&scheduler.capture, &mut self.recorder) else { return };
-        if task.trace.read().0 == u64::MAX {
-            debug_assert_eq!(block, 0, "blocks are dispatched in order");
+        if !task.trace.is_dispatched() {
             capture.before_dispatch(recorder, &scheduler.kernels, task);
         }
         task.trace.ran_on(self.slots[cluster][member as usize].core);
     }
 
     /// The last part has finished; no consumer has been released.
-    fn capture_after(&mut self, scheduler: &Scheduler, task: &Task) {
+    #[cold]
+    fn record_after(&mut self, scheduler: &Scheduler, task: &Task) {
         if let (Some(capture), Some(recorder)) = (&scheduler.capture, &mut self.recorder) {
             capture.after_completion(recorder, &scheduler.kernels, task);
         }
@@ -328,6 +347,7 @@ impl Lane {
 
     /// The run is over: what still runs is written down as it is, and the recorder is closed.
     pub fn end_capture(&mut self, scheduler: &Scheduler) {
+        self.captures = false;
         let (Some(capture), Some(mut recorder)) = (&scheduler.capture, self.recorder.take()) else { return };
         let mut seen: Vec<&Arc<Task>> = Vec::new();
         for flight in self.slots.iter().flatten().flat_map(|slot| [&slot.running, &slot.pending]).flatten() {

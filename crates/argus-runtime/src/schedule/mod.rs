@@ -367,7 +367,7 @@ impl Scheduler {
         for lane in &self.lanes {
             relock(lane.lock()).end_capture(self);
         }
-        for task in left.filter(|task| !task.is_complete() && task.trace.read().0 == u64::MAX) {
+        for task in left.filter(|task| !task.is_complete() && !task.trace.is_dispatched()) {
             capture.never_started(&task);
         }
         relock(capture.orchestration.lock()).take();

@@ -140,6 +140,10 @@ impl TaskTrace {
         self.dispatched_ns.store(ns, Ordering::Relaxed);
     }
 
+    pub fn is_dispatched(&self) -> bool {
+        self.dispatch_order.load(Ordering::Relaxed) != u64::MAX
+    }
+
     pub fn ran_on(&self, core: usize) {
         self.cores[core / 64].fetch_or(1 << (core % 64), Ordering::Relaxed);
     }
