@@ -28,14 +28,18 @@ pub fn deps() -> Result<()> {
     step("dependency directions", || deps::check(&metadata()?))
 }
 
-/// Model checks of the runtime's hand-offs. `--cfg loom` changes every crate of the tree, so the build has a
-/// directory of its own: sharing one would rebuild everything at each change between the two.
+/// Model checks of every hand-off between threads. Each crate has its own cfg: under it the crate's atomics are
+/// loom's, and the rest of the tree stays as it is. That changes what is built, so each has a directory of its
+/// own: sharing one would rebuild everything at each change between them.
 pub fn loom() -> Result<()> {
-    step("loom", || {
-        let target = target_directory()?.join("loom");
-        let mut command = cargo(&["test", "--release", "-p", "argus-runtime", "--test", "loom"]);
-        run(command.arg("--target-dir").arg(target).env("RUSTFLAGS", "--cfg loom"))
-    })
+    for (package, cfg) in [("argus-runtime", "loom"), ("argus-capture", "loom_capture")] {
+        step(&format!("loom of {package}"), || {
+            let target = target_directory()?.join(cfg);
+            let mut command = cargo(&["test", "--release", "-p", package, "--test", "loom"]);
+            run(command.arg("--target-dir").arg(target).env("RUSTFLAGS", format!("--cfg {cfg}")))
+        })?;
+    }
+    Ok(())
 }
 
 /// The benchmarks.
@@ -55,7 +59,10 @@ pub fn long() -> Result<()> {
     let tests_of = |package| cargo(&["nextest", "run", "--release", "--profile", "long", "-p", package]);
     step("10000 random graphs", || run(tests_of("argus-runtime").env("ARGUS_GRAPHS", "10000")))?;
     loom()?;
-    step("scene matrix", || run(tests_of("argus-scenes").env("ARGUS_LONG", "1")))
+    for package in ["argus-scenes", "argus-capture", "argus-dump", "argus-record"] {
+        step(&format!("{package} at length"), || run(tests_of(package).env("ARGUS_LONG", "1")))?;
+    }
+    Ok(())
 }
 
 fn install_nextest() -> Result<()> {

@@ -79,7 +79,7 @@ pub struct LaneControl {
     pub consumer: ConsumerLine,
 }
 
-#[cfg(not(loom))]
+#[cfg(not(loom_capture))]
 const _: () = {
     use core::mem::{offset_of, size_of};
     assert!(size_of::<LaneShape>() == 32);

@@ -36,31 +36,31 @@ pub mod control;
 mod sync;
 
 // loom stands in for the control block's atomics only: under it the rest would lie over foreign memory.
-#[cfg(not(loom))]
+#[cfg(not(loom_capture))]
 mod collector;
-#[cfg(not(loom))]
+#[cfg(not(loom_capture))]
 mod error;
-#[cfg(not(loom))]
+#[cfg(not(loom_capture))]
 mod gather;
-#[cfg(not(loom))]
+#[cfg(not(loom_capture))]
 mod ledger;
-#[cfg(not(loom))]
+#[cfg(not(loom_capture))]
 mod recorder;
-#[cfg(not(loom))]
+#[cfg(not(loom_capture))]
 mod ring;
-#[cfg(not(loom))]
+#[cfg(not(loom_capture))]
 pub mod select;
-#[cfg(not(loom))]
+#[cfg(not(loom_capture))]
 mod session;
 mod sink;
-#[cfg(not(loom))]
+#[cfg(not(loom_capture))]
 mod status;
-#[cfg(not(loom))]
+#[cfg(not(loom_capture))]
 mod transport;
-#[cfg(not(loom))]
+#[cfg(not(loom_capture))]
 mod wait;
 
-#[cfg(not(loom))]
+#[cfg(not(loom_capture))]
 pub use {
     error::CaptureError,
     ledger::{LaneLedger, Ledger},

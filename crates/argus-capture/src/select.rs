@@ -294,7 +294,7 @@ mod tests {
         assert!(message("task=zz").contains("hexadecimal id"));
         assert!(message("arg=5..2").contains("a range"));
         assert!(message("dtype=float99").contains("FLOAT32"));
-        assert!(message("max-size=9999999999GiB").contains("number of bytes"));
+        assert!(message("max-size=99999999999GiB").contains("number of bytes"));
     }
 
     #[test]

@@ -1,12 +1,7 @@
 //! graph.json: kernels, tasks, edges and scopes.
 
-use std::io;
-use std::path::Path;
-
 use argus_abi::capture::{edge_reason, task_state};
 
-use crate::GRAPH_FILE;
-use crate::atomic;
 use crate::info::KernelInfo;
 use crate::journal::TaskRecord;
 use crate::manifest::put_task_keys;
@@ -20,18 +15,8 @@ pub(crate) struct Edge {
     pub(crate) reason: u8,
 }
 
-/// `tasks` sorted by id, `edges` sorted.
-pub(crate) fn write(
-    directory: &Path,
-    kernels: &[KernelInfo],
-    tasks: &[TaskRecord],
-    edges: &[Edge],
-    sync: bool,
-) -> io::Result<()> {
-    atomic::write(directory, GRAPH_FILE, &text(kernels, tasks, edges), sync)
-}
-
-fn text(kernels: &[KernelInfo], tasks: &[TaskRecord], edges: &[Edge]) -> Vec<u8> {
+/// The whole text; `tasks` sorted by id, `edges` sorted.
+pub(crate) fn text(kernels: &[KernelInfo], tasks: &[TaskRecord], edges: &[Edge]) -> Vec<u8> {
     let mut out = Vec::with_capacity(4096 + tasks.len() * 300 + edges.len() * 96);
     put(&mut out, "{\n  \"schema\": \"argus-graph-1\",\n");
     section(&mut out, "kernels", kernels, |out, kernel| {

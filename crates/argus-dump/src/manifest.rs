@@ -1,25 +1,22 @@
 //! The manifest: the reference's keys in the reference's order and text style, then ours.
 
-use std::io;
-use std::path::Path;
 use std::sync::mpsc::channel;
 
 use argus_abi::capture::{argument_flags, skip_reason};
 use argus_abi::{DType, Kind, Role, Stage};
 
-use crate::atomic;
 use crate::info::{DumpInfo, DumpSummary, KernelInfo, RunEnd};
 use crate::journal::{ArgumentRecord, SkipRecord, TaskRecord, marks};
 use crate::numbers::{Number, number};
 use crate::run::argument as orchestration_argument;
-use crate::spool::{Failure, Spool, Target};
+use crate::spool::{Failure, Spool};
 use crate::stats::Statistics;
 use crate::stream::Stream;
 use crate::text::{
     put, put_bool, put_f64, put_float, put_hex64, put_i64, put_list, put_number, put_string, put_u64,
     put_word,
 };
-use crate::{DUMP_DIRECTORY, MANIFEST_FILE, PAYLOAD_FILE};
+use crate::{DUMP_DIRECTORY, PAYLOAD_FILE};
 
 /// Records per step: one thread formats a step while another formats or stores the next.
 const STEP: usize = 512;
@@ -37,38 +34,8 @@ pub(crate) struct Contents<'a> {
     pub(crate) roles: [u64; 3],
 }
 
-/// Writes the manifest under another name and renames it when it is whole.
-pub(crate) fn write(
-    directory: &Path,
-    contents: &Contents<'_>,
-    spool: &mut Spool,
-    direct: bool,
-    sync: bool,
-) -> Result<(), Failure> {
-    let path = atomic::temporary(directory, MANIFEST_FILE);
-    let create = || match std::fs::remove_file(&path) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
-        _ => Target::create(&path, direct),
-    };
-    let target = create().map_err(|error| Failure::early(&path, &error))?;
-    let mut stream = Stream::new(target);
-    let written = write_text(contents, &mut stream, spool)
-        .and_then(|()| stream.hand_over(spool))
-        .and_then(|()| spool.wait())
-        .and_then(|()| {
-            stream
-                .target()
-                .seal(stream.position(), sync)
-                .and_then(|()| atomic::publish(directory, MANIFEST_FILE))
-                .map_err(|error| stream.target().failure(&error))
-        });
-    if written.is_err() {
-        let _ = std::fs::remove_file(&path);
-    }
-    written
-}
-
-fn write_text(contents: &Contents<'_>, stream: &mut Stream, spool: &mut Spool) -> Result<(), Failure> {
+/// Writes the manifest's text.
+pub(crate) fn write(contents: &Contents<'_>, stream: &mut Stream, spool: &mut Spool) -> Result<(), Failure> {
     let order = sorted(contents.records);
     let mut out = Vec::with_capacity(STEP * 700);
     put_head(&mut out, contents);

@@ -110,6 +110,11 @@ impl PayloadFile {
         placed
     }
 
+    /// The payload will never be whole: nothing of it stays.
+    pub(crate) fn abandon(&mut self) {
+        self.stream.rewind(self.start);
+    }
+
     /// Where a payload with this hash goes: to an equal one, or to where it began.
     fn place(&mut self, checksum: u128) -> Placed {
         if !self.store || self.expected == 0 {

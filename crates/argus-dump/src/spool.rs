@@ -89,14 +89,14 @@ impl Target {
     }
 
     /// Cuts the file to `len` bytes, and waits for the disk if asked to.
-    pub(crate) fn seal(&self, len: u64, sync: bool) -> io::Result<()> {
+    fn seal(&self, len: u64, sync: bool) -> io::Result<()> {
         if self.plain.metadata()?.len() != len {
             self.plain.set_len(len)?;
         }
         if sync { self.plain.sync_data() } else { Ok(()) }
     }
 
-    pub(crate) fn failure(&self, error: &io::Error) -> Failure {
+    fn failure(&self, error: &io::Error) -> Failure {
         Failure {
             path: self.path.clone(),
             written: self.written.load(Ordering::Relaxed),
@@ -141,6 +141,12 @@ enum Job {
         base: u64,
         from: usize,
         to: usize,
+    },
+    /// Cut the file to its length and, if asked to, wait until the disk has it.
+    Seal {
+        target: Arc<Target>,
+        len: u64,
+        sync: bool,
     },
     /// Everything before it is written: say so by number.
     Mark(u64),
@@ -216,6 +222,11 @@ impl Spool {
         self.send(Job::Write { target: Arc::clone(target), block, base, from, to })
     }
 
+    /// Everything of a file is handed over: it becomes `len` bytes long, on disk if `sync` asks for it.
+    pub(crate) fn seal(&mut self, target: &Arc<Target>, len: u64, sync: bool) -> Result<(), Failure> {
+        self.send(Job::Seal { target: Arc::clone(target), len, sync })
+    }
+
     /// Marks this moment; [`Spool::reached`] tells when all before it is written.
     pub(crate) fn mark(&mut self) -> Result<(), Failure> {
         self.marks += 1;
@@ -281,6 +292,13 @@ fn carry_out(todo: &Receiver<Job>, done: &Sender<Block>, state: &State) {
                     state.fail(target.failure(&error));
                 }
                 let _ = done.send(block);
+            }
+            Job::Seal { target, len, sync } => {
+                if !state.failed.load(Ordering::Relaxed)
+                    && let Err(error) = target.seal(len, sync)
+                {
+                    state.fail(target.failure(&error));
+                }
             }
             Job::Mark(mark) => state.marked.store(mark, Ordering::Release),
             Job::Fence(tell) => {

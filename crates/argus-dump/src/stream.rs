@@ -21,10 +21,6 @@ impl Stream {
         Stream { target, base: 0, block: None, handed: 0, filled: 0 }
     }
 
-    pub(crate) fn target(&self) -> &Arc<Target> {
-        &self.target
-    }
-
     /// Length of the file once everything is written.
     pub(crate) fn position(&self) -> u64 {
         self.base + self.filled as u64
@@ -70,6 +66,13 @@ impl Stream {
             self.handed = self.filled;
         }
         Ok(())
+    }
+
+    /// Hands over the rest and makes the file exactly as long as what was written, on disk if `sync` asks
+    /// for it. More may follow.
+    pub(crate) fn seal(&mut self, spool: &mut Spool, sync: bool) -> Result<(), Failure> {
+        self.hand_over(spool)?;
+        spool.seal(&self.target, self.position(), sync)
     }
 
     /// Takes back everything from `position` on; the next bytes go there.

@@ -6,7 +6,7 @@ use argus_abi::capture::{ArgumentEntry, EdgesEntry, SkipEntry, TaskEntry, argume
 use argus_abi::{DType, Kind, MAX_DIMS, Stage};
 use argus_capture::Sink;
 
-use crate::atomic;
+use crate::atomic::{self, Draft};
 use crate::directory::holds_dump;
 use crate::error::{DumpError, Saved};
 use crate::graph::{self, Edge};
@@ -20,7 +20,7 @@ use crate::run;
 use crate::spool::{Failure, Spool, Target};
 use crate::stats::Accumulator;
 use crate::stream::Stream;
-use crate::{JOURNAL_FILE, PAYLOAD_FILE};
+use crate::{GRAPH_FILE, JOURNAL_FILE, MANIFEST_FILE, PAYLOAD_FILE, RUN_FILE};
 
 /// Writes one dump.
 ///
@@ -71,15 +71,6 @@ impl Files {
         self.payload.stream().hand_over(&mut self.spool)?;
         self.journal.stream().hand_over(&mut self.spool)
     }
-
-    /// Cuts both files to their length, the journal last.
-    fn seal(&mut self, sync: bool) -> Result<(), Failure> {
-        for stream in [self.payload.stream(), self.journal.stream()] {
-            let target = stream.target();
-            target.seal(stream.position(), sync).map_err(|error| target.failure(&error))?;
-        }
-        Ok(())
-    }
 }
 
 impl Drop for Files {
@@ -119,7 +110,7 @@ impl DumpWriter {
             skipped: Vec::new(),
         };
         run::write(directory, &writer.info, &options, &writer.started, None)
-            .map_err(|source| DumpError::Create { path: directory.join(crate::RUN_FILE), source })?;
+            .map_err(|source| DumpError::Create { path: directory.join(RUN_FILE), source })?;
         let started_unix_ns = u64::try_from(now.timestamp().as_nanosecond()).unwrap_or(0);
         writer.begin_journal(started_unix_ns).map_err(|failure| writer.report(&failure))?;
         Ok(writer)
@@ -151,6 +142,10 @@ impl DumpWriter {
     ///
     /// `end` is about the run. A run that failed has its dump finished just the same.
     pub fn finish(mut self, end: RunEnd) -> Result<DumpSummary, DumpError> {
+        if self.current.take().is_some() {
+            // The collector gave up inside an argument.
+            self.files.payload.abandon();
+        }
         self.tasks.sort_by_key(|task| task.task_id);
         keep_last(&mut self.tasks);
         self.edges.sort_unstable();
@@ -189,11 +184,15 @@ impl DumpWriter {
             };
             self.files.append(kind::LOSS, &record)?;
         }
-        self.files.hand_over()?;
-        // Manifest and graph first: a journal that says "ended" has both beside it.
+        // The writing thread syncs what is whole while the manifest is being put together.
         let sync = self.options.sync;
-        let graph = graph::write(&self.directory, &self.info.kernels, &self.tasks, &self.edges, sync);
-        graph.map_err(|error| Failure::early(&self.directory.join(crate::GRAPH_FILE), &error))?;
+        let Files { payload, journal, spool } = &mut self.files;
+        spool.check()?;
+        payload.stream().seal(spool, sync)?;
+        journal.stream().seal(spool, sync)?;
+        let mut graph = Draft::create(&self.directory, GRAPH_FILE, self.options.direct)?;
+        graph.stream.write(spool, &graph::text(&self.info.kernels, &self.tasks, &self.edges))?;
+        graph.stream.seal(spool, sync)?;
         let mut roles = [0; 3];
         for record in &self.records {
             if let Some(count) = roles.get_mut(usize::from(record.role)) {
@@ -209,8 +208,13 @@ impl DumpWriter {
             skipped: &self.skipped,
             roles,
         };
-        manifest::write(&self.directory, &contents, &mut self.files.spool, self.options.direct, sync)?;
-        let Files { journal, spool, .. } = &mut self.files;
+        let mut manifest = Draft::create(&self.directory, MANIFEST_FILE, self.options.direct)?;
+        manifest::write(&contents, &mut manifest.stream, spool)?;
+        manifest.stream.seal(spool, sync)?;
+        spool.wait()?;
+        graph.publish()?;
+        manifest.publish()?;
+        // Only now: a journal that says "ended" has both beside it.
         journal.end(spool, end, |record| {
             record.records = summary.records;
             record.tasks = summary.tasks;
@@ -218,12 +222,11 @@ impl DumpWriter {
             record.skipped = summary.skipped;
             record.stored_bytes = summary.stored_bytes;
         })?;
-        self.files.hand_over()?;
-        self.files.spool.wait()?;
-        self.files.seal(sync)?;
+        journal.stream().seal(spool, sync)?;
+        spool.wait()?;
         run::write(&self.directory, &self.info, &self.options, &self.started, Some((end, summary)))
             .and_then(|()| if sync { atomic::sync_names(&self.directory) } else { Ok(()) })
-            .map_err(|error| Failure::early(&self.directory.join(crate::RUN_FILE), &error))
+            .map_err(|error| Failure::early(&self.directory.join(RUN_FILE), &error))
     }
 
     fn summary(&self, end: &RunEnd) -> DumpSummary {

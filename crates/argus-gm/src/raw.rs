@@ -10,6 +10,8 @@
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
 
 const WORD: usize = 8;
+/// Bytes that one turn of the loading loop moves.
+const BLOCK: usize = 64;
 
 /// Splits a device range into ragged head, whole words and ragged tail.
 fn split(addr: u64, len: usize) -> (usize, usize) {
@@ -31,10 +33,24 @@ pub(crate) unsafe fn load(addr: u64, dst: &mut [u8]) {
         // SAFETY: inside the allocation, as the caller promises; a u8 is always aligned.
         *byte = unsafe { byte_at(addr + index as u64) }.load(Relaxed);
     }
-    for (index, word) in middle.chunks_exact_mut(WORD).enumerate() {
+    let mut at = middle_addr;
+    let mut blocks = middle.chunks_exact_mut(BLOCK);
+    for block in &mut blocks {
+        // Several loads before the stores: atomics are not vectorised, but they do overlap.
+        let words: [u64; BLOCK / WORD] = std::array::from_fn(|index| {
+            // SAFETY: inside the allocation; `split` made `middle_addr` a multiple of 8.
+            unsafe { word_at(at + (index * WORD) as u64) }.load(Relaxed)
+        });
+        for (bytes, word) in block.chunks_exact_mut(WORD).zip(words) {
+            bytes.copy_from_slice(&word.to_ne_bytes());
+        }
+        at += BLOCK as u64;
+    }
+    for bytes in blocks.into_remainder().chunks_exact_mut(WORD) {
         // SAFETY: inside the allocation; `split` made `middle_addr` a multiple of 8.
-        let value = unsafe { word_at(middle_addr + (index * WORD) as u64) }.load(Relaxed);
-        word.copy_from_slice(&value.to_ne_bytes());
+        let value = unsafe { word_at(at) }.load(Relaxed);
+        bytes.copy_from_slice(&value.to_ne_bytes());
+        at += WORD as u64;
     }
     for (index, byte) in last.iter_mut().enumerate() {
         // SAFETY: inside the allocation, as the caller promises; a u8 is always aligned.

@@ -2,7 +2,7 @@
 //! of the rings and report any access that the counters do not order.
 //!
 //! Run with `cargo xtask loom`.
-#![cfg(loom)]
+#![cfg(loom_capture)]
 #![allow(unsafe_code, reason = "loom's cells hand out raw pointers; loom itself checks every access")]
 #![allow(clippy::undocumented_unsafe_blocks, reason = "as above")]
 

@@ -1,6 +1,6 @@
 use argus_abi::{DType, Kind};
 use argus_capture::Sink;
-use argus_dump::{DumpInfo, DumpOptions, DumpWriter, OrchestrationArg, RunEnd};
+use argus_dump::{DumpInfo, DumpOptions, DumpWriter, OrchestrationArg, RunEnd, StatsMode};
 use serde_json::{Value, json};
 
 use crate::common::{bytes, deliver, edges, info, scalar, skip, start, task, tensor};
@@ -204,6 +204,31 @@ fn scalars_are_typed_and_keep_their_bits() {
     }
     let record = &manifest["tensors"][cases.len()];
     assert_eq!((&record["dtype"], &record["value"]), (&json!("UNKNOWN"), &json!(77)));
+}
+
+#[test]
+fn python_reads_it() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut writer =
+        start(directory.path(), DumpOptions { stats: StatsMode::Beside, ..DumpOptions::default() });
+    let mut floats = tensor(u64::MAX - 1, 0, 8);
+    floats.dtype = DType::F32 as u8;
+    floats.shapes[0] = 2;
+    let payload = [f32::NAN.to_le_bytes(), f32::NEG_INFINITY.to_le_bytes()].concat();
+    deliver(&mut writer, &floats, &payload, 3).unwrap();
+    deliver(&mut writer, &scalar(u64::MAX - 1, 1, DType::U64, u64::MAX), &[], 1).unwrap();
+    writer.finish(RunEnd::default()).unwrap();
+    let program = "import json, sys; records = json.load(open(sys.argv[1]))['tensors']; \
+        print(int(records[1]['value']), int(records[0]['task_id'], 16), float(records[0]['statistics']['min']))";
+    let path = directory.path().join("tensor_dump.json");
+    match std::process::Command::new("python3").args(["-c", program]).arg(path).output() {
+        Ok(output) => {
+            let text = String::from_utf8_lossy(&output.stdout);
+            let errors = String::from_utf8_lossy(&output.stderr);
+            assert_eq!(text.trim(), "18446744073709551615 18446744073709551614 -inf", "{errors}");
+        }
+        Err(_) => eprintln!("skipped: no python3"),
+    }
 }
 
 #[test]

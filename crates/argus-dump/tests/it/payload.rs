@@ -157,3 +157,15 @@ fn a_writer_that_is_dropped_leaves_what_it_had() {
     assert_eq!(journal.arguments().count(), 1);
     assert_eq!(std::fs::read(directory.path().join("tensor_dump.bin")).unwrap(), bytes(1, 500));
 }
+
+#[test]
+fn a_payload_that_never_became_whole_leaves_nothing() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut writer = start(directory.path(), DumpOptions::default());
+    deliver(&mut writer, &tensor(1, 0, 500), &bytes(1, 500), 500).unwrap();
+    writer.begin_argument(&tensor(2, 0, 20 << 20)).unwrap();
+    writer.payload(&bytes(2, 9 << 20)).unwrap();
+    let summary = writer.finish(RunEnd::default()).unwrap();
+    assert_eq!((summary.records, summary.stored_bytes), (1, 500));
+    assert_eq!(std::fs::read(directory.path().join("tensor_dump.bin")).unwrap(), bytes(1, 500));
+}

@@ -119,7 +119,10 @@ impl Dump {
             assert_eq!(DType::from_raw(entry.dtype), Some(record.dtype));
             assert_eq!(entry.has(argument_flags::CONTIGUOUS), record.contiguous, "{record:?}");
             assert_eq!(entry.has(argument_flags::PARTIAL), record.partial, "{record:?}");
-            assert_eq!((&entry.shapes[..ndims], &entry.strides[..ndims]), (&record.shape[..], &record.strides[..]));
+            assert_eq!(
+                (&entry.shapes[..ndims], &entry.strides[..ndims]),
+                (&record.shape[..], &record.strides[..])
+            );
             assert_eq!(entry.start_offset, record.start_offset);
             assert_eq!(entry.time_ns, record.json["time_ns"]);
             match record.bits {

@@ -34,6 +34,21 @@ impl View {
         view
     }
 
+    /// Every `step`-th element of a vector.
+    pub fn slice(&self, first: usize, count: usize, step: usize) -> View {
+        let mut view = self.rows(first, count);
+        view.strides[0] *= step as u32;
+        view
+    }
+
+    /// Rows become columns.
+    pub fn transpose(&self) -> View {
+        let mut view = self.clone();
+        view.shape.reverse();
+        view.strides.reverse();
+        view
+    }
+
     /// The first columns of a matrix: rows stay as far apart as they were.
     pub fn columns(&self, count: usize) -> View {
         let mut view = self.clone();
@@ -65,7 +80,8 @@ impl View {
             return places;
         }
         loop {
-            let steps = index.iter().zip(&self.strides).map(|(&at, &stride)| u64::from(at) * u64::from(stride));
+            let steps =
+                index.iter().zip(&self.strides).map(|(&at, &stride)| u64::from(at) * u64::from(stride));
             let element = self.hidden + self.start + steps.sum::<u64>();
             places.push(element as usize * self.dtype.size());
             let Some(dim) = (0..index.len()).rev().find(|&dim| index[dim] + 1 < self.shape[dim]) else {
@@ -152,7 +168,10 @@ impl Model {
 
     /// The arguments of a run, each in a buffer of its own.
     pub fn arguments(&mut self, args: &HostArgs) -> Vec<View> {
-        args.tensors.iter().map(|tensor| self.buffer(tensor.dtype, &tensor.shape, tensor.bytes.clone())).collect()
+        args.tensors
+            .iter()
+            .map(|tensor| self.buffer(tensor.dtype, &tensor.shape, tensor.bytes.clone()))
+            .collect()
     }
 
     pub fn read(&self, view: &View) -> Vec<u8> {
@@ -176,7 +195,9 @@ impl Model {
         for (index, arg) in args.iter().enumerate() {
             let key = (id.task, Stage::BeforeDispatch, index as u16);
             match arg {
-                A::Scalar(dtype, bits) => self.expect(key, id, Role::Input, *dtype, None, Vec::new(), Some(*bits)),
+                A::Scalar(dtype, bits) => {
+                    self.expect(key, id, Role::Input, *dtype, None, Vec::new(), Some(*bits))
+                }
                 A::In(view) | A::Out(view) | A::Inout(view) => {
                     let bytes = self.read(view);
                     before.push(bytes.clone());
@@ -297,7 +318,10 @@ fn worst_ulps(a: &[u8], b: &[u8], dtype: DType) -> u32 {
     }
     let ordered = |bits: u32| if bits >> 31 == 0 { i64::from(bits) } else { -i64::from(bits & 0x7fff_ffff) };
     let pairs = u32s(a).into_iter().zip(u32s(b));
-    pairs.map(|(a, b)| (ordered(a) - ordered(b)).unsigned_abs().min(u32::MAX.into()) as u32).max().unwrap_or(0)
+    pairs
+        .map(|(a, b)| (ordered(a) - ordered(b)).unsigned_abs().min(u32::MAX.into()) as u32)
+        .max()
+        .unwrap_or(0)
 }
 
 pub fn u32s(bytes: &[u8]) -> Vec<u32> {

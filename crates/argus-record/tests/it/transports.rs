@@ -1,1 +1,83 @@
-//! Empty.
+//! The same program gives the same dump on every chip, with any number of control threads, by any transport.
+
+use argus_record::RecordRequest;
+use argus_runtime::{Collect, Device};
+use argus_scenes::registry::RuntimeKind;
+use serde_json::Value;
+
+use crate::dump::{Dump, Record};
+use crate::programs::Weave;
+use crate::setup::{PLATFORMS, Subject, long};
+
+/// A record without what may differ between runs: addresses, times, cores, places in the payload file.
+fn lasting(record: &Record) -> Record {
+    Record { json: Value::Null, ..record.clone() }
+}
+
+/// The graph without what may differ between runs.
+fn graph(dump: &Dump) -> Vec<Value> {
+    const LASTING: [&str; 8] =
+        ["task_id", "func_id", "kernel", "blocks", "scope_depth", "tensors", "scalars", "state"];
+    let tasks = dump.graph["tasks"].as_array().unwrap().iter();
+    tasks.map(|task| LASTING.iter().map(|name| task[*name].clone()).collect()).collect()
+}
+
+/// Every combination of chip, control threads and transport, again and again with other host threads.
+fn assert_equal_everywhere(subject: &Subject, rounds: usize) -> Dump {
+    let collects = [Collect::default(), Collect::AfterSync { memory_per_lane: 16 << 20 }];
+    let mut combinations = Vec::new();
+    for platform in PLATFORMS {
+        for threads in 1..=4 {
+            combinations.extend(collects.map(|collect| (platform, threads, collect)));
+        }
+    }
+    let mut first: Option<Dump> = None;
+    for (round, (platform, threads, collect)) in combinations.iter().cycle().take(rounds).enumerate() {
+        let mut subject = subject.clone();
+        subject.config.control_threads = Some(*threads);
+        subject.config.host_threads = Some(1 + round / 3 % 4);
+        subject.config.block_dim = Some(1 + round as u32 % 7);
+        let about = format!("round {round}: {} threads {threads} {collect:?}", platform.name);
+        let request = RecordRequest { collect: *collect, ..RecordRequest::default() };
+        let dump = subject.record_on(&mut Device::new(platform), &request).complete(&about);
+        let Some(first) = &first else {
+            first = Some(dump);
+            continue;
+        };
+        assert_eq!(dump.records.len(), first.records.len(), "{about}");
+        for (record, before) in dump.records.iter().zip(&first.records) {
+            assert_eq!(lasting(record), lasting(before), "{about}");
+        }
+        assert_eq!(dump.edges(), first.edges(), "{about}: edges");
+        assert_eq!(graph(&dump), graph(first), "{about}: tasks");
+        assert_eq!(dump.manifest["stored_bytes"], first.manifest["stored_bytes"], "{about}");
+    }
+    first.unwrap()
+}
+
+fn rounds() -> usize {
+    if long() { 100 } else { 16 }
+}
+
+#[test]
+fn scenes_give_equal_dumps_and_graphs_everywhere() {
+    for runtime in RuntimeKind::ALL {
+        let (case, scene) = match runtime {
+            RuntimeKind::Hbg => ("small2", "paged_attention"),
+            RuntimeKind::Abg | RuntimeKind::Trb => ("CaseVarSeq2", "paged_attention"),
+        };
+        assert_equal_everywhere(&Subject::scene(scene, case, runtime), rounds());
+    }
+}
+
+#[test]
+fn graphs_full_of_overlaps_give_equal_and_true_dumps_everywhere() {
+    for runtime in RuntimeKind::ALL {
+        for seed in 0..if long() { 8 } else { 2 } {
+            let weave = Weave::new(&format!("{runtime}/{seed}"), 40, runtime != RuntimeKind::Hbg);
+            let (subject, model) = weave.subject(runtime);
+            let dump = assert_equal_everywhere(&subject, rounds());
+            model.assert_dump(&dump, &format!("{runtime}, seed {seed}"));
+        }
+    }
+}

@@ -50,7 +50,8 @@ fn on_tensors(subject: &Subject, params: &PagedAttention, ids: Ids<'_>) -> Model
     let (heads, head_dim, size) = (params.num_heads, params.head_dim, params.block_size);
     let flat = |view: &View, rows: usize| view.reshape(&[rows as u32, head_dim as u32]);
     let query = flat(&query, params.batch * heads);
-    let (keys, values) = (flat(&keys, params.total_blocks() * size), flat(&values, params.total_blocks() * size));
+    let (keys, values) =
+        (flat(&keys, params.total_blocks() * size), flat(&values, params.total_blocks() * size));
     let out = flat(&out, params.batch * heads);
     let matrix = [heads as u32, head_dim as u32];
     let scores = [heads as u32, size as u32];
@@ -134,7 +135,8 @@ fn paged_attention_is_dumped_as_the_references_compute_it() {
 
 #[test]
 fn paged_attention_built_on_the_host_is_dumped_as_the_references_compute_it() {
-    for (case, params) in [("small1", PagedAttention::hbg_small1()), ("small2", PagedAttention::hbg_small2())] {
+    for (case, params) in [("small1", PagedAttention::hbg_small1()), ("small2", PagedAttention::hbg_small2())]
+    {
         let subject = Subject::scene("paged_attention", case, RuntimeKind::Hbg);
         subject.assert_true(&on_addresses(&subject, &params));
     }
@@ -155,7 +157,8 @@ fn on_addresses(subject: &Subject, params: &PagedAttention) -> Model {
     let state = [model.fresh(F32, &per_row), model.fresh(F32, &per_row), model.fresh(F32, &matrix)];
     let blocks = params.blocks_of(0);
     for block in 0..blocks {
-        let at = |cache: &View| cache.rows(table[block] as usize, 1).as_address(&[size as u32, head_dim as u32]);
+        let at =
+            |cache: &View| cache.rows(table[block] as usize, 1).as_address(&[size as u32, head_dim as u32]);
         let valid = params.valid_len(0, block);
         let first = 4 * block as u64;
         let (s, p) = (model.fresh(F32, &scores), model.fresh(Bf16, &scores));
@@ -193,9 +196,10 @@ fn on_addresses(subject: &Subject, params: &PagedAttention) -> Model {
 
 #[test]
 fn batch_paged_attention_is_dumped_as_the_references_compute_it() {
-    for (case, params) in
-        [("CaseSmall2", PagedAttention::batch_case_small2()), ("CaseVarSeq2", PagedAttention::case_var_seq2())]
-    {
+    for (case, params) in [
+        ("CaseSmall2", PagedAttention::batch_case_small2()),
+        ("CaseVarSeq2", PagedAttention::case_var_seq2()),
+    ] {
         let subject = Subject::scene("batch_paged_attention", case, RuntimeKind::Trb);
         subject.assert_true(&batch(&subject, &params));
     }
@@ -208,11 +212,13 @@ fn batch(subject: &Subject, params: &PagedAttention) -> Model {
     let scale = subject.args.scalars[0];
     let [query, keys, values, block_table, lens, out] =
         <[View; 6]>::try_from(model.arguments(&subject.args)).unwrap();
-    let (requests, heads, head_dim, size) = (params.batch, params.num_heads, params.head_dim, params.block_size);
+    let (requests, heads, head_dim, size) =
+        (params.batch, params.num_heads, params.head_dim, params.block_size);
     let flat = |view: &View, rows: usize| view.reshape(&[rows as u32, head_dim as u32]);
     let rows = requests * heads;
     let (query, out) = (flat(&query, rows), flat(&out, rows));
-    let (keys, values) = (flat(&keys, params.total_blocks() * size), flat(&values, params.total_blocks() * size));
+    let (keys, values) =
+        (flat(&keys, params.total_blocks() * size), flat(&values, params.total_blocks() * size));
     let table_row = params.max_blocks_per_request();
     let (scores, matrix) = ([rows as u32, size as u32], [rows as u32, head_dim as u32]);
     let per_row = [rows as u32];
@@ -255,8 +261,7 @@ fn batch(subject: &Subject, params: &PagedAttention) -> Model {
             ]
         });
         let o = model.fresh(F32, &matrix);
-        let mut args =
-            vec![A::In(p), A::In(values.clone()), A::In(block_table.clone()), A::Out(o.clone())];
+        let mut args = vec![A::In(p), A::In(values.clone()), A::In(block_table.clone()), A::Out(o.clone())];
         args.extend(numbers(&[requests, block, table_row, 0]));
         model.run(task(first + 2, &PV), &args, |tensors| {
             let (p, v) = (u16s(&tensors[0]), u16s(&tensors[1]));
@@ -350,10 +355,15 @@ fn case_small1_has_the_records_views_and_scalars_of_the_specification() {
             for (index, (id, scalars, before, after)) in tasks.into_iter().enumerate() {
                 for &(slot, bits) in scalars {
                     let record = found[&(id, Before, slot)];
-                    assert_eq!((record.bits, record.dtype, record.role), (Some(bits), U64, Input), "{record:?}");
+                    assert_eq!(
+                        (record.bits, record.dtype, record.role),
+                        (Some(bits), U64, Input),
+                        "{record:?}"
+                    );
                     seen += 1;
                 }
-                let lines = before.iter().map(|line| (Before, line)).chain(after.iter().map(|line| (After, line)));
+                let lines =
+                    before.iter().map(|line| (Before, line)).chain(after.iter().map(|line| (After, line)));
                 for (stage, &(arg, role, dtype, shape, strides, start)) in lines {
                     let record = found[&(id, stage, arg)];
                     assert_eq!((record.role, record.dtype), (role, dtype), "{record:?}");

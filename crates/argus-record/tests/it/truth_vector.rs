@@ -84,7 +84,8 @@ fn dump_tensor_example_holds_the_values_of_the_issue_on_every_runtime() {
             ((1, After, 0), 6.0),
         ];
         assert_eq!(tensors.collect::<Vec<_>>(), expected, "{runtime}");
-        let scalars: Vec<_> = scalars.iter().map(|record| (record.key(), record.dtype, record.bits)).collect();
+        let scalars: Vec<_> =
+            scalars.iter().map(|record| (record.key(), record.dtype, record.bits)).collect();
         let (one, size) = (Some(0x3F80_0000), Some(16384));
         let expected = match runtime {
             RuntimeKind::Trb | RuntimeKind::Abg => vec![((1, Before, 1), DType::F32, one)],

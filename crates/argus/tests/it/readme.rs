@@ -28,7 +28,7 @@ fn calls() -> Vec<&'static str> {
 #[test]
 fn each_command_works() {
     let calls = calls();
-    assert!(calls.contains(&"run paged_attention --case CaseSmall1"), "{calls:?}");
+    assert!(calls.contains(&"run paged_attention --case CaseSmall1 --dump-tensor"), "{calls:?}");
     for call in calls {
         let ended = argus(call);
         assert_eq!(ended.code, 0, "argus {call}: {}", ended.stderr);

@@ -1,5 +1,7 @@
 //! Runs the built tool.
 
+use std::path::Path;
+
 use assert_cmd::Command;
 use assert_cmd::cargo::cargo_bin;
 use serde_json::Value;
@@ -11,10 +13,18 @@ pub struct Ended {
     pub stderr: String,
 }
 
-/// Calls the tool with the words of a line.
+/// Calls the tool with the words of a line, in a directory that is gone afterwards.
 pub fn argus(line: &str) -> Ended {
-    let output =
-        Command::new(cargo_bin!("argus")).args(line.split_whitespace()).output().expect("argus starts");
+    argus_in(tempfile::tempdir().expect("a temporary directory").path(), line)
+}
+
+/// Calls the tool in a directory.
+pub fn argus_in(directory: &Path, line: &str) -> Ended {
+    let output = Command::new(cargo_bin!("argus"))
+        .args(line.split_whitespace())
+        .current_dir(directory)
+        .output()
+        .expect("argus starts");
     let ended = Ended {
         code: output.status.code().expect("not ended by a signal"),
         stdout: String::from_utf8(output.stdout).expect("UTF-8 on stdout"),
