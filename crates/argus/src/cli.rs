@@ -27,7 +27,7 @@ pub enum Command {
     /// Shows the scenes, their cases and the runtimes they are written for
     List(ListArgs),
     /// Runs a case of a scene and compares its outputs with an independent reference
-    Run(RunArgs),
+    Run(Box<RunArgs>),
 }
 
 #[derive(Debug, Args)]

@@ -75,15 +75,15 @@ impl Recording {
         match (result, problems.first()) {
             (Err(error), None) => {
                 let failure = Failure::run(error);
-                return Err(match told {
+                Err(match told {
                     Some(told) => failure.also(told),
                     None => failure,
-                });
+                })
             }
             (_, Some(RecordProblem::Selector(_) | RecordProblem::UnknownKernel { .. })) => {
                 // Nothing ran: the directory made for it says nothing.
                 remove_empty(&path);
-                return Err(Failure::usage(anyhow!("{}", problems[0])));
+                Err(Failure::usage(anyhow!("{}", problems[0])))
             }
             (result, Some(_)) => {
                 let said: Vec<String> = problems.iter().map(ToString::to_string).collect();
@@ -91,7 +91,7 @@ impl Recording {
                     Ok(_) => said.join("; "),
                     Err(error) => format!("{error}; {}", said.join("; ")),
                 };
-                return Err(Failure::failed(anyhow!("{said}")).hint(told));
+                Err(Failure::failed(anyhow!("{said}")).hint(told))
             }
             (Ok(report), None) => {
                 self.kept.extend(kept);

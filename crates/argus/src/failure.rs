@@ -33,7 +33,7 @@ impl Failure {
     }
 
     /// The same failure, blamed on the command line.
-    pub fn as_usage(self) -> Failure {
+    pub fn blamed_on_usage(self) -> Failure {
         Failure { exit_code: USAGE, ..self }
     }
 

@@ -132,14 +132,16 @@ fn explained(failure: Failure) -> Failure {
     match *error {
         RunError::Config(
             NoBlocks | NoControlThreads | ZeroTime { .. } | Window { .. } | Heap { .. } | DepPool { .. },
-        ) => failure.as_usage(),
+        ) => failure.blamed_on_usage(),
         RunError::Config(TooManyBlocks { asked, .. }) => {
             let chip = larger(&|chip| chip.clusters >= asked);
-            failure.as_usage().hint(chip.map(|chip| format!("{} has {}", chip.name, chip.clusters)))
+            failure.blamed_on_usage().hint(chip.map(|chip| format!("{} has {}", chip.name, chip.clusters)))
         }
         RunError::Config(TooManyControlThreads { asked, .. }) => {
             let chip = larger(&|chip| chip.control_threads >= asked);
-            failure.as_usage().hint(chip.map(|chip| format!("{} has {}", chip.name, chip.control_threads)))
+            failure
+                .blamed_on_usage()
+                .hint(chip.map(|chip| format!("{} has {}", chip.name, chip.control_threads)))
         }
         RunError::Stuck { .. } | RunError::OrchestrationStuck { .. } => {
             failure.also("--timeout SECONDS allows more time without progress".into())

@@ -20,7 +20,7 @@ pub fn tensor(task_id: u64, arg_index: u16, bytes: u64) -> ArgumentEntry {
     ArgumentEntry {
         header: header(what::ARGUMENT),
         task_id,
-        time_ns: 1000 + task_id,
+        time_ns: task_id.wrapping_add(1000),
         arg_index,
         stage: 0,
         role: 0,

@@ -37,7 +37,8 @@ impl View {
     /// Every `step`-th element of a vector.
     pub fn slice(&self, first: usize, count: usize, step: usize) -> View {
         let mut view = self.rows(first, count);
-        view.strides[0] *= step as u32;
+        // From a single element there is no step to the next.
+        view.strides[0] *= if count > 1 { step as u32 } else { 1 };
         view
     }
 
