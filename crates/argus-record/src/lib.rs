@@ -8,6 +8,7 @@
 mod problem;
 mod request;
 
+use std::cell::Cell;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -70,6 +71,7 @@ pub fn record(
     let platform = device.platform().name;
     // Arguments are named before the run borrows them.
     let named: Vec<_> = args.tensors.iter().map(|tensor| (tensor.name.clone(), tensor.dtype)).collect();
+    let created = Cell::new(false);
     let open = |opening: &Opening<'_>| {
         let mut info = DumpInfo {
             scene: names.scene.clone(),
@@ -86,10 +88,15 @@ pub fn record(
             info.orchestration_args = orchestration_args(opening, &named);
         }
         let options = DumpOptions { dedupe: request.dedupe, stats: request.stats, ..DumpOptions::default() };
-        Ok(DumpWriter::create(directory, options, info)?)
+        let writer = DumpWriter::create(directory, options, info)?;
+        created.set(true);
+        Ok(writer)
     };
     let CapturedRun { result, captured } = device.run_captured(program, args, config, &capture, open);
     let Some(captured) = captured else {
+        if created.get() {
+            withdraw(directory);
+        }
         return RecordedRun { result, dump: None, waits: (0, 0), problems: Vec::new() };
     };
     let mut problems: Vec<RecordProblem> = RecordProblem::of_ledger(&captured.ledger).into_iter().collect();
@@ -117,6 +124,14 @@ pub fn record(
 fn refused(problem: RecordProblem) -> RecordedRun {
     let result = Err(RunError::Capture(problem.to_string()));
     RecordedRun { result, dump: None, waits: (0, 0), problems: vec![problem] }
+}
+
+/// Removes the files of a dump whose run never began. They would look like those of a run that goes on.
+fn withdraw(directory: &Path) {
+    for name in [argus_dump::RUN_FILE, argus_dump::JOURNAL_FILE, argus_dump::PAYLOAD_FILE] {
+        // The run's own error matters more than a file that cannot be removed.
+        _ = std::fs::remove_file(directory.join(name));
+    }
 }
 
 fn kernels(program: &Program) -> Vec<KernelInfo> {

@@ -1,6 +1,6 @@
 //! What is wrong with a capture, in words that say what to do.
 
-use argus_capture::{Ledger, Level, Selection};
+use argus_capture::{CaptureError, Ledger, Level, Selection};
 use argus_dump::DumpSummary;
 use argus_runtime::KernelTable;
 use thiserror::Error;
@@ -53,10 +53,13 @@ impl RecordProblem {
             (None, 0, 0) => None,
             (Some(failure), 0, 0) => Some(RecordProblem::Collector(failure.to_string())),
             (failure, entries, bytes) => {
-                let why = failure.as_ref().map_or_else(
-                    || "; give more memory with --capture-memory or collect while the run goes on".into(),
-                    |failure| format!(": {failure}"),
-                );
+                let why = match failure {
+                    // It would only say the numbers again.
+                    None | Some(CaptureError::DidNotFit { .. }) => {
+                        "; give more memory with --capture-memory or collect while the run goes on".into()
+                    }
+                    Some(failure) => format!(": {failure}"),
+                };
                 Some(RecordProblem::Lost { entries, bytes, why })
             }
         }

@@ -26,7 +26,8 @@ pub fn watch(scheduler: &Scheduler, limit: Duration, interrupt: &AtomicBool) -> 
     let mut progress = Progress::of(scheduler);
     let mut stuck_core = None;
     while !scheduler.outcome.wait(TICK.min(limit)) {
-        if interrupt.load(Ordering::Relaxed) {
+        // Cleared when it is seen, so that it ends one run and not the next.
+        if interrupt.swap(false, Ordering::Relaxed) {
             scheduler.end(Some(RunError::Interrupted));
             continue;
         }

@@ -23,12 +23,14 @@ impl Interrupt {
         flags.push(flag);
         drop(flags);
         let flags = Arc::clone(&self.flags);
+        let pressed = AtomicBool::new(false);
         // A second handler is refused; the first one already looks at the same list.
         let _ = ctrlc::set_handler(move || {
             let flags = flags.lock().unwrap_or_else(PoisonError::into_inner);
-            if flags.iter().any(|flag| flag.swap(true, Ordering::Relaxed)) {
+            if pressed.swap(true, Ordering::Relaxed) {
                 std::process::exit(130);
             }
+            flags.iter().for_each(|flag| flag.store(true, Ordering::Relaxed));
         });
     }
 }

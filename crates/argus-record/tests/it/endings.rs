@@ -17,7 +17,7 @@ use argus_tile::{Core, GlobalShape, KernelResult, Tile};
 use crate::dump::Dump;
 use crate::model::{A, Model, bytes, i32s, number, task};
 use crate::programs::{
-    BUMP, OWN, abg, arguments, hbg, kernel, plus, program, read, read_raw, standard, trb, write, write_raw,
+    BUMP, OWN, abg, arguments, hbg, kernel, plus, program, read_raw, standard, trb, write, write_raw,
 };
 use crate::setup::{Recorded, Subject};
 
@@ -201,7 +201,9 @@ fn assert_chain(subject: &Subject, dump: &Dump, about: &str) {
 #[test]
 fn a_kernel_that_crashes_or_faults_leaves_a_true_dump() {
     for runtime in RuntimeKind::ALL {
-        for (way, says) in [(Way::Crash, "the table has no row 7"), (Way::Fault, "TLOAD")] {
+        for (way, says) in
+            [(Way::Crash, "the table has no row 7"), (Way::Fault, "belong to no allocation of this device")]
+        {
             for collect in [Collect::default(), Collect::AfterSync { memory_per_lane: 1 << 20 }] {
                 let about = format!("{way:?} on {runtime}, {collect:?}");
                 let (subject, _) = breaking(runtime, way);
@@ -224,7 +226,7 @@ fn a_kernel_that_does_not_end_is_named_and_leaves_a_true_dump() {
         for way in [Way::Endless, Way::Deaf] {
             let about = format!("{way:?} on {runtime}");
             let (mut subject, _) = breaking(runtime, way);
-            subject.config.progress_timeout = Duration::from_millis(150);
+            subject.config.progress_timeout = Duration::from_millis(300);
             let mut device = Device::new(&A2A3SIM);
             let recorded = subject.record_on(&mut device, &RecordRequest::default());
             let (dump, error) = failed(&recorded, &about);
@@ -283,12 +285,22 @@ fn an_orchestration_that_gives_up_leaves_a_true_dump() {
         let mut subject = Subject::new(program(kernels, orchestration), arguments(&[&CELLS]));
         subject.config.host_threads = Some(3);
         let (dump, error) = failed(&subject.record(&A2A3SIM, &RecordRequest::default()), "gives up");
-        assert!(error.contains(if panics { "the author made a mistake" } else { "the author gave up" }), "{error}");
+        assert!(
+            error.contains(if panics { "the author made a mistake" } else { "the author gave up" }),
+            "{error}"
+        );
         assert_chain(&subject, &dump, "gives up");
     }
 }
 
-/// Every cell of one vector belongs to a block; all blocks but those of `quick` never end.
+/// An instruction that every kind of core has, for ever.
+fn wait_for_ever(core: &mut Core) -> KernelResult {
+    loop {
+        core.dsb()?;
+    }
+}
+
+/// One task of many blocks; all but those of `quick` never end.
 fn stuck_blocks(blocks: u32, mix: bool, quick: fn(i32) -> bool) -> Subject {
     use ArgDirection::{In, Inout};
     let body = move |core: &mut Core, args: &KernelArgs<'_>| {
@@ -299,15 +311,7 @@ fn stuck_blocks(blocks: u32, mix: bool, quick: fn(i32) -> bool) -> Subject {
     };
     let mut matrix = kernel(BUMP, "matrix", &[Inout, In], body);
     matrix.core_type = CoreType::Aic;
-    let endless = |core: &mut Core| -> KernelResult {
-        loop {
-            core.dsb()?;
-        }
-    };
-    if mix {
-        let wait = move |core: &mut Core, _: &KernelArgs<'_>| endless(core);
-        matrix.kernel = Arc::new(wait);
-    }
+    matrix.kernel = Arc::new(|core: &mut Core, _: &KernelArgs<'_>| wait_for_ever(core));
     let vector = kernel(OWN, "vector", &[Inout, In], body);
     let orchestration = trb(move |trb, args| {
         let members = if mix {
@@ -322,7 +326,7 @@ fn stuck_blocks(blocks: u32, mix: bool, quick: fn(i32) -> bool) -> Subject {
         block_dim: Some(4),
         control_threads: Some(4),
         host_threads: Some(4),
-        progress_timeout: Duration::from_millis(150),
+        progress_timeout: Duration::from_millis(300),
         ..subject.config.clone()
     };
     Subject { config, ..subject }
@@ -366,7 +370,7 @@ fn tasks_behind_a_stuck_kernel_are_in_the_graph() {
         (0..TASKS).try_for_each(|_| trb.submit_aiv(OWN, Arg::new().input(args.tensor(0)?)).map(drop))
     });
     let mut subject = Subject::new(program(vec![stuck], orchestration), arguments(&[&CELLS]));
-    subject.config.progress_timeout = Duration::from_millis(200);
+    subject.config.progress_timeout = Duration::from_millis(300);
     let (dump, _) = failed(&subject.record(&A2A3SIM, &RecordRequest::default()), "behind");
     let states = dump.states();
     assert_eq!(states.keys().copied().collect::<Vec<_>>(), (0..TASKS).collect::<Vec<_>>());
@@ -378,10 +382,70 @@ fn tasks_behind_a_stuck_kernel_are_in_the_graph() {
     assert!(!started.is_empty() && started.len() < TASKS as usize);
 }
 
+/// A cohort keeps cores free for itself, so the rest of a task of many blocks waits although it has begun.
+#[test]
+fn a_task_whose_blocks_are_partly_done_is_in_the_graph() {
+    use ArgDirection::{In, Inout};
+    let started = Flag::default();
+    let (seen, begun) = (started.clone(), started);
+    let mut stuck = kernel(BUMP, "stuck", &[In], |core, _| wait_for_ever(core));
+    stuck.core_type = CoreType::Aic;
+    let slow = kernel(OWN, "slow", &[Inout], move |_, _| {
+        begun.set();
+        std::thread::sleep(Duration::from_millis(2));
+        Ok(())
+    });
+    let mut cohort = kernel(argus_abi::FuncId(3), "cohort", &[In], |_, _| Ok(()));
+    cohort.core_type = CoreType::Aic;
+    let orchestration = trb(move |trb, args| {
+        let (cells, other) = (args.tensor(0)?, args.tensor(1)?);
+        trb.submit_aic(BUMP, Arg::new().input(other))?;
+        trb.submit_aiv(OWN, Arg::new().inout(cells).blocks(2000))?;
+        seen.wait();
+        trb.submit_aic(argus_abi::FuncId(3), Arg::new().input(other).blocks(2).sync_start()).map(drop)
+    });
+    let kernels = vec![stuck, slow, cohort];
+    let mut subject = Subject::new(program(kernels, orchestration), arguments(&[&CELLS, &[9]]));
+    subject.config.block_dim = Some(2);
+    subject.config.host_threads = Some(4);
+    subject.config.progress_timeout = Duration::from_millis(300);
+    let (dump, error) = failed(&subject.record(&A2A3SIM, &RecordRequest::default()), "cohort");
+    assert!(error.contains("kernel 'stuck'"), "{error}");
+    let states: Vec<_> = dump.states().into_iter().collect();
+    let expected = [(0, "running"), (1, "running"), (2, "waiting")];
+    assert_eq!(states, expected.map(|(task, state)| (task, state.to_owned())));
+    let found = dump.by_key();
+    let after = found.get(&(1, Stage::AfterCompletion, 0)).expect("the outputs of a task that has begun");
+    assert!(after.partial);
+    assert_eq!(after.payload, Some(bytes(&CELLS)));
+}
+
+#[test]
+fn a_dump_that_cannot_be_finished_is_a_problem_that_says_why() {
+    let directory = tempfile::tempdir().unwrap();
+    let doomed = directory.path().join("doomed");
+    std::fs::create_dir(&doomed).unwrap();
+    let path = doomed.clone();
+    let orchestration = trb(move |trb, args| {
+        trb.submit_aiv(BUMP, Arg::new().inout(args.tensor(0)?).scalar(1))?;
+        std::fs::remove_dir_all(&path).map_err(|error| Fatal::invalid(error.to_string()))
+    });
+    let subject = Subject::new(program(standard(), orchestration), arguments(&[&CELLS]));
+    let mut args = subject.args.clone();
+    let run = subject.record_into(&mut Device::new(&A2A3SIM), &mut args, &RecordRequest::default(), &doomed);
+    assert!(run.result.is_ok(), "the run itself is fine");
+    assert_eq!(args.tensors[0].bytes, bytes(&CELLS.map(|value| value + 1)), "its results are there");
+    assert_eq!(run.dump, None);
+    let [argus_record::RecordProblem::Dump(why)] = &run.problems[..] else { panic!("{:?}", run.problems) };
+    assert!(why.contains("doomed"), "{why}");
+}
+
 /// The scene of failures as it ships: whatever goes wrong, the dump is there and says the same as the run.
 #[test]
 fn every_way_to_fail_leaves_a_finished_dump() {
-    for failure in FAILURES {
+    // Whether these two fail depends on how many tasks have completed by then.
+    let certain = |case: &str| !["dependency_overflow", "dep_pool_overflow"].contains(&case);
+    for failure in FAILURES.iter().filter(|failure| certain(failure.case)) {
         for runtime in RuntimeKind::ALL {
             let scene = argus_scenes::registry::scene("failures").unwrap();
             if scene.case(Some(failure.case), Some(runtime)).is_err() {

@@ -160,6 +160,25 @@ fn equal_payloads_are_stored_once_and_read_everywhere() {
     }
 }
 
+#[test]
+fn an_empty_tensor_has_a_record_with_an_empty_payload() {
+    let quiet = crate::programs::kernel(BUMP, "quiet", &[], |_, _| Ok(()));
+    let orchestration = trb(|trb, args| {
+        let cells = args.tensor(0)?;
+        let none =
+            cells.view(&[0], &[1]).map_err(|error| argus_runtime::Fatal::invalid(error.to_string()))?;
+        trb.submit_aiv(BUMP, Arg::new().input(&none).inout(cells)).map(drop)
+    });
+    let subject = Subject::new(program(vec![quiet], orchestration), arguments(&[&[5, 6]]));
+    for collect in COLLECTS {
+        let request = RecordRequest { collect, ..RecordRequest::default() };
+        let dump = subject.record(&A2A3SIM, &request).complete("empty");
+        let lengths: Vec<_> =
+            dump.records.iter().map(|record| record.payload.as_ref().unwrap().len()).collect();
+        assert_eq!(lengths, [0, 8, 8]);
+    }
+}
+
 /// `number` is of no type that anybody said; both ways to add a scalar must come out.
 #[test]
 fn scalars_are_recorded_with_the_type_they_were_given() {

@@ -39,7 +39,8 @@ fn a_tensor_a_thousand_times_larger_than_the_ring_arrives_whole() {
         core.store_scalar(&global, last as u64, 2i32)
     });
     let before = bytes(&words(count));
-    let args = HostArgs { tensors: vec![host("large", &[count as u32], before.clone())], scalars: Vec::new() };
+    let args =
+        HostArgs { tensors: vec![host("large", &[count as u32], before.clone())], scalars: Vec::new() };
     let subject = Subject::new(program(vec![ends], orchestration), args);
     let platforms = if long() { &PLATFORMS[..1] } else { &PLATFORMS[..] };
     for platform in platforms {
@@ -62,7 +63,8 @@ fn a_transposed_view_larger_than_the_ring_arrives_in_logical_order() {
     const EDGE: u32 = 512;
     let quiet = kernel(OWN, "quiet", &[ArgDirection::In], |_, _| Ok(()));
     let orchestration = trb(|trb, args| {
-        let transposed = args.tensor(0)?.transpose(0, 1).map_err(|error| Fatal::invalid(error.to_string()))?;
+        let transposed =
+            args.tensor(0)?.transpose(0, 1).map_err(|error| Fatal::invalid(error.to_string()))?;
         trb.submit_aiv(OWN, Arg::new().input(&transposed)).map(drop)
     });
     let content = bytes(&words((EDGE * EDGE) as usize));
@@ -110,7 +112,12 @@ fn every_record_of_thousands_of_tasks_arrives() {
         let expected: Vec<_> = (0..tasks - CELLS).map(|index| 0x1_0000_0000 + index as u64).collect();
         let edges = dump.edges();
         assert!(edges.iter().all(|(from, to, _)| to - from == CELLS as u64), "{}", platform.name);
-        assert_eq!(edges.into_iter().map(|(from, ..)| from).collect::<Vec<_>>(), expected, "{}", platform.name);
+        assert_eq!(
+            edges.into_iter().map(|(from, ..)| from).collect::<Vec<_>>(),
+            expected,
+            "{}",
+            platform.name
+        );
     }
 }
 
@@ -144,7 +151,8 @@ fn what_does_not_fit_after_the_run_is_counted_to_the_last_byte() {
         };
         let whole = subject.record(PLATFORMS[0], &enough).complete("enough");
         let entries_of = |dump: &crate::dump::Dump| {
-            let counted = |entry: &Entry| matches!(entry, Entry::Argument(_) | Entry::Task(_) | Entry::Edges(_));
+            let counted =
+                |entry: &Entry| matches!(entry, Entry::Argument(_) | Entry::Task(_) | Entry::Edges(_));
             dump.journal.entries().filter(counted).count() as u64
         };
         for (memory_per_lane, threads) in [(1 << 10, 3), (8 << 10, 3), (24 << 10, 1), (24 << 10, 4)] {
@@ -181,16 +189,21 @@ fn what_does_not_fit_after_the_run_is_counted_to_the_last_byte() {
 
 /// A capture that cannot even start leaves nothing that looks like a dump of a run that goes on.
 #[test]
-fn rings_of_no_size_are_refused_and_leave_no_files() {
+fn memory_that_cannot_be_had_is_refused_and_leaves_no_files() {
     let (subject, _) = Weave::new("no size", 3, true).subject(RuntimeKind::Trb);
     for collect in [
         Collect::Streaming { entries: 0, payload_bytes: 4096 },
         Collect::Streaming { entries: 64, payload_bytes: 0 },
+        // More than any machine has.
+        Collect::AfterSync { memory_per_lane: 1 << 45 },
+        Collect::Streaming { entries: usize::MAX, payload_bytes: usize::MAX },
     ] {
         let request = RecordRequest { collect, ..RecordRequest::default() };
         let recorded = subject.record(PLATFORMS[0], &request);
         let error = recorded.run.result.as_ref().unwrap_err().to_string();
         assert!(error.contains("capture cannot start"), "{error}");
         assert_eq!(recorded.files(), [""; 0], "{collect:?}");
+        assert_eq!(recorded.run.dump, None);
+        assert_eq!(recorded.args, subject.args, "nothing has run");
     }
 }

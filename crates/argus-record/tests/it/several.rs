@@ -9,28 +9,29 @@ use argus_scenes::registry::RuntimeKind;
 
 use crate::dump::Dump;
 use crate::programs::Weave;
-use crate::setup::Subject;
 
 #[test]
 fn captures_at_once_do_not_mix() {
     let ids: Vec<BTreeSet<String>> = std::thread::scope(|scope| {
-        let threads: Vec<_> = [(&A2A3SIM, RuntimeKind::Trb), (&A5SIM, RuntimeKind::Abg), (&A2A3SIM, RuntimeKind::Hbg)]
-            .into_iter()
-            .map(|(platform, runtime)| {
-                scope.spawn(move || {
-                    let weave = Weave::new(&format!("at once/{runtime}"), 30, runtime != RuntimeKind::Hbg);
-                    let (subject, model) = weave.subject(runtime);
-                    let mut ids = BTreeSet::new();
-                    for round in 0..4 {
-                        let recorded = subject.record(platform, &RecordRequest::default());
-                        let dump = recorded.complete(&format!("{runtime} {round}"));
-                        model.assert_dump(&dump, &format!("{runtime} {round}"));
-                        ids.insert(dump.manifest["run_id"].as_str().unwrap().to_owned());
-                    }
-                    ids
+        let threads: Vec<_> =
+            [(&A2A3SIM, RuntimeKind::Trb), (&A5SIM, RuntimeKind::Abg), (&A2A3SIM, RuntimeKind::Hbg)]
+                .into_iter()
+                .map(|(platform, runtime)| {
+                    scope.spawn(move || {
+                        let weave =
+                            Weave::new(&format!("at once/{runtime}"), 30, runtime != RuntimeKind::Hbg);
+                        let (subject, model) = weave.subject(runtime);
+                        let mut ids = BTreeSet::new();
+                        for round in 0..4 {
+                            let recorded = subject.record(platform, &RecordRequest::default());
+                            let dump = recorded.complete(&format!("{runtime} {round}"));
+                            model.assert_dump(&dump, &format!("{runtime} {round}"));
+                            ids.insert(dump.manifest["run_id"].as_str().unwrap().to_owned());
+                        }
+                        ids
+                    })
                 })
-            })
-            .collect();
+                .collect();
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
     let all: BTreeSet<&String> = ids.iter().flatten().collect();

@@ -9,7 +9,7 @@ use argus_scenes::params::PagedAttention;
 use argus_scenes::reference::paged_attention::{Partial, online_update, pv, qk, softmax_prepare};
 use argus_scenes::registry::{RuntimeKind, elements};
 
-use crate::model::{A, Id, Model, View, bytes, f32s, number, task, u16s};
+use crate::model::{A, Model, View, bytes, f32s, number, task, u16s};
 use crate::setup::Subject;
 
 const QK: [i64; 1] = [0];
@@ -277,7 +277,7 @@ fn batch(subject: &Subject, params: &PagedAttention) -> Model {
         args.push(A::Inout(out.clone()));
         args.extend(numbers(&[is_first.into(), is_last.into(), requests, 0, heads, 0]));
         // Rows do not meet each other, so one update serves all requests.
-        model.run(Id { ulps: 0, ..task(first + 3, &UP) }, &args, |tensors| {
+        model.run(task(first + 3, &UP), &args, |tensors| {
             update(&tensors[..3], &tensors[3..6], &tensors[6], is_first, is_last)
         });
     }

@@ -10,7 +10,7 @@ use crate::model::{A, Id, Model, View, bytes, f32s};
 use crate::setup::Subject;
 
 fn mix(task: u64, funcs: &[i64]) -> Id<'_> {
-    Id { task, funcs, blocks: 1, ulps: 0 }
+    Id { task, funcs, blocks: 1 }
 }
 
 /// What one member of a mix computes from its two operands.
@@ -88,7 +88,7 @@ fn assert_lines(scene: &str, members: &[i64], blocks: &[usize], golden: &[f32]) 
     let mut first = 0;
     for (index, &blocks) in blocks.iter().enumerate() {
         let lines = blocks * members.len();
-        let id = Id { task: index as u64, funcs: members, blocks: blocks as u64, ulps: 0 };
+        let id = Id { task: index as u64, funcs: members, blocks: blocks as u64 };
         let written = bytes(&golden[first * spmd::LINE..(first + lines) * spmd::LINE]);
         model.run(id, &[A::Inout(output.rows(first, lines))], |_| vec![written]);
         first += lines;
@@ -117,7 +117,7 @@ fn cohorts_have_one_set_of_records_per_task() {
         let lines = blocks * spmd::MIX_MEMBERS;
         let written = bytes(&golden[first * spmd::LINE..(first + lines) * spmd::LINE]);
         let funcs: &[i64] = if index == last { &[3, 4, 5] } else { &[0, 1, 2] };
-        let id = Id { task: index as u64, funcs, blocks: blocks as u64, ulps: 0 };
+        let id = Id { task: index as u64, funcs, blocks: blocks as u64 };
         let own = A::Inout(output.rows(first, lines));
         first += lines;
         if index == last {

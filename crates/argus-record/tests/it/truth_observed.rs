@@ -1,16 +1,17 @@
 //! Dumps hold what kernels see: every kernel of every scene is wrapped by an observer that reads the
 //! arguments itself, when the kernel starts and when it has ended.
 
+use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use argus_abi::{DType, KernelArgs, Role, Stage, Tensor};
+use argus_abi::{DType, KernelArgs, Stage, Tensor};
+use argus_record::RecordRequest;
 use argus_runtime::{A2A3SIM, KernelEntry, KernelTable, Program};
 use argus_scenes::registry::{RuntimeKind, scenes};
 use argus_tile::{Core, Fault, GlobalShape, KernelResult};
 
-use crate::dump::{Dump, word};
+use crate::dump::{Key, Record, word};
 use crate::setup::{COLLECTS, Subject};
-use argus_record::RecordRequest;
 
 /// Every tensor of one call by address, with its bytes before and after.
 type Call = Vec<(u64, Vec<u8>, Vec<u8>)>;
@@ -73,21 +74,16 @@ fn observe(program: &Program) -> (Program, Observed) {
 /// What a dump says of a call: the same as an observer, except for bytes that are not captured at a stage.
 type Said = Vec<(u64, Option<Vec<u8>>, Option<Vec<u8>>)>;
 
-fn said(dump: &Dump, task: u64) -> (Said, Vec<Role>) {
-    let mut said = Said::new();
-    let mut roles = Vec::new();
-    let found = dump.by_key();
-    for arg in 0.. {
-        let (before, after) = (
-            found.get(&(task, Stage::BeforeDispatch, arg)).filter(|record| record.bits.is_none()),
-            found.get(&(task, Stage::AfterCompletion, arg)),
-        );
-        let Some(record) = before.or(after) else { return (said, roles) };
-        let bytes = |record: Option<&&crate::dump::Record>| record.map(|record| record.payload.clone().unwrap());
-        said.push((word(&record.json["address"]), bytes(before), bytes(after)));
-        roles.push(record.role);
-    }
-    unreachable!()
+fn said(records: &BTreeMap<Key, &Record>, task: u64) -> Said {
+    let at = |stage, arg| records.get(&(task, stage, arg)).filter(|record| record.bits.is_none()).copied();
+    let bytes = |record: Option<&Record>| record.map(|record| record.payload.clone().unwrap());
+    (0..)
+        .map_while(|arg| {
+            let (before, after) = (at(Stage::BeforeDispatch, arg), at(Stage::AfterCompletion, arg));
+            let record = before.or(after)?;
+            Some((word(&record.json["address"]), bytes(before), bytes(after)))
+        })
+        .collect()
 }
 
 #[test]
@@ -102,14 +98,14 @@ fn dumps_hold_what_kernels_found_and_left() {
             let request = RecordRequest { collect: COLLECTS[1], ..RecordRequest::default() };
             let dump = subject.record(&A2A3SIM, &request).complete(scene.name);
             let mut calls = std::mem::take(&mut *observed.lock().unwrap());
-            let ids: Vec<_> = dump.graph["tasks"].as_array().unwrap().iter().collect();
-            for task in ids {
+            let records = dump.by_key();
+            for task in dump.graph["tasks"].as_array().unwrap() {
                 let funcs: Vec<_> = task["func_id"].as_array().unwrap().iter().collect();
                 // Members and blocks see each other's work; only a task of one call has one truth.
                 if funcs.len() != 1 || task["blocks"] != 1 {
                     continue;
                 }
-                let (said, _) = said(&dump, word(&task["task_id"]));
+                let said = said(&records, word(&task["task_id"]));
                 let agrees = |call: &Call| {
                     call.len() == said.len()
                         && call.iter().zip(&said).all(|((at, before, after), said)| {
@@ -120,7 +116,8 @@ fn dumps_hold_what_kernels_found_and_left() {
                 };
                 // Each call is some task's: addresses come again, so it is used up when found.
                 let place = calls.iter().position(|(func, call)| *funcs[0] == *func && agrees(call));
-                let place = place.unwrap_or_else(|| panic!("{}: nobody saw what is said of {task}", scene.name));
+                let place =
+                    place.unwrap_or_else(|| panic!("{}: nobody saw what is said of {task}", scene.name));
                 calls.swap_remove(place);
                 tasks += 1;
             }

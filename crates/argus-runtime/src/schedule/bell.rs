@@ -90,16 +90,18 @@ impl Bell {
             }
         }
         let mut granted = relock(self.granted.lock());
+        let mut timed_out = false;
         loop {
             if *granted > 0 {
                 *granted -= 1;
                 return;
             }
-            let (guard, timed_out) = wait(&self.wake, granted, limit);
-            granted = guard;
-            if timed_out && *granted == 0 && self.withdraw() {
+            // A sleeper that came later may have taken the grant meant for this one, who must not sleep on:
+            // it may wait for a condition of its own that only this ring announced.
+            if (timed_out || self.rang_since(ticket)) && self.withdraw() {
                 return;
             }
+            (granted, timed_out) = wait(&self.wake, granted, limit);
         }
     }
 

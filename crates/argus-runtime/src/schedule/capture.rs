@@ -77,10 +77,8 @@ impl Capture {
     }
 
     /// A task that never started.
-    pub fn never_started(&self, task: &Task) {
-        if let Some(recorder) = &mut *relock(self.orchestration.lock()) {
-            self.task(recorder, task, task_state::WAITING);
-        }
+    pub fn never_started(&self, recorder: &mut Recorder, task: &Task) {
+        self.task(recorder, task, task_state::WAITING);
     }
 
     /// A task that the orchestration completed itself.

@@ -345,18 +345,11 @@ impl Lane {
         }
     }
 
-    /// The run is over: what still runs is written down as it is, and the recorder is closed.
-    pub fn end_capture(&mut self, scheduler: &Scheduler) {
+    /// The run is over: gives up the recorder, and the tasks that are still on cores.
+    pub fn end_capture(&mut self) -> (Option<Recorder>, impl Iterator<Item = &Arc<Task>>) {
         self.captures = false;
-        let (Some(capture), Some(mut recorder)) = (&scheduler.capture, self.recorder.take()) else { return };
-        let mut seen: Vec<&Arc<Task>> = Vec::new();
-        for flight in self.slots.iter().flatten().flat_map(|slot| [&slot.running, &slot.pending]).flatten() {
-            let InFlight { task, .. } = flight;
-            if !task.is_complete() && !seen.iter().any(|known| Arc::ptr_eq(known, task)) {
-                capture.interrupted(&mut recorder, &scheduler.kernels, task);
-                seen.push(task);
-            }
-        }
+        let flights = self.slots.iter().flatten().flat_map(|slot| [&slot.running, &slot.pending]).flatten();
+        (self.recorder.take(), flights.map(|flight| &flight.task))
     }
 }
 

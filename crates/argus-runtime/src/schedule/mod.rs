@@ -28,6 +28,7 @@ use std::sync::{Arc, Mutex};
 use argus_abi::args::{GLOBAL_CONTEXT_SLOT, LOCAL_CONTEXT_SLOT};
 use argus_abi::{FuncId, GlobalContext, KernelArgs, LocalContext, Member};
 use argus_tile::FaultKind;
+use rustc_hash::FxHashSet;
 
 use crate::error::{KernelSite, RunError};
 use crate::kernels::KernelTable;
@@ -360,17 +361,30 @@ impl Scheduler {
         false
     }
 
-    /// Closes every recorder. What was running is written down as it is; `waiting` are the tasks of the
-    /// graph that are left.
+    /// Closes every recorder. `left` are tasks of the graph that may not have completed: those that had begun
+    /// are written down as they are, once each, the others as never started.
     pub fn end_capture(&self, left: impl Iterator<Item = Arc<Task>>) {
         let Some(capture) = &self.capture else { return };
+        let mut written = FxHashSet::default();
         for lane in &self.lanes {
-            relock(lane.lock()).end_capture(self);
+            let mut lane = relock(lane.lock());
+            let (recorder, on_cores) = lane.end_capture();
+            let Some(mut recorder) = recorder else { continue };
+            for task in on_cores.filter(|task| !task.is_complete()) {
+                if written.insert(task.id) {
+                    capture.interrupted(&mut recorder, &self.kernels, task);
+                }
+            }
         }
-        for task in left.filter(|task| !task.is_complete() && !task.trace.is_dispatched()) {
-            capture.never_started(&task);
+        let Some(mut recorder) = relock(capture.orchestration.lock()).take() else { return };
+        for task in left.filter(|task| !task.is_complete() && !written.contains(&task.id)) {
+            if task.trace.is_dispatched() {
+                // Some of its blocks are done, the rest wait for a core.
+                capture.interrupted(&mut recorder, &self.kernels, &task);
+            } else {
+                capture.never_started(&mut recorder, &task);
+            }
         }
-        relock(capture.orchestration.lock()).take();
     }
 
     /// Lets go of every task of a run that did not finish, so that nothing keeps itself alive.

@@ -82,7 +82,8 @@ impl Ring {
     /// The place is the caller's until [`Ring::add`].
     pub fn reserve(&self, bytes: u64, edges: u32) -> Result<Place, Shortage> {
         let mut state = relock(self.state.lock());
-        if state.live.len() >= self.capacity() {
+        // A ring whose counter is used up has no names left for tasks; better full than a name used twice.
+        if state.live.len() >= self.capacity() || state.next_local == u32::MAX {
             return Err(Shortage::Window);
         }
         if edges > self.config.dep_pool - state.edges {

@@ -274,3 +274,34 @@ fn ringing_for_all_wakes_every_sleeper() {
         }
     });
 }
+
+/// A ring for all reaches everybody who slept when it rang, also if somebody who comes later takes one of the
+/// wake-ups: the one who waits for a condition of its own must not be left behind.
+#[test]
+fn a_late_sleeper_leaves_nobody_behind() {
+    let mut model = loom::model::Builder::new();
+    model.preemption_bound = Some(2);
+    model.check(|| {
+        let bell = Arc::new(Bell::default());
+        let sleeper = |flag: &Arc<AtomicBool>| {
+            let (bell, flag) = (Arc::clone(&bell), Arc::clone(flag));
+            thread::spawn(move || {
+                loop {
+                    let ticket = bell.ticket();
+                    if flag.load(Ordering::Relaxed) {
+                        return;
+                    }
+                    bell.sleep(ticket, Duration::MAX);
+                }
+            })
+        };
+        let [completed, ended] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
+        let (waits, passes_by) = (sleeper(&completed), sleeper(&ended));
+        completed.store(true, Ordering::Relaxed);
+        bell.ring_all();
+        waits.join().unwrap();
+        ended.store(true, Ordering::Relaxed);
+        bell.ring_all();
+        passes_by.join().unwrap();
+    });
+}
