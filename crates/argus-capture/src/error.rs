@@ -8,9 +8,9 @@ use thiserror::Error;
 pub enum CaptureError {
     #[error("capture cannot be set up: {0}")]
     Config(&'static str),
-    #[error("capture has no memory for its lanes")]
+    #[error("capture has no memory for its lanes: {0}")]
     Memory(#[from] MemoryError),
-    #[error("the collector thread cannot be started")]
+    #[error("the collector thread cannot be started: {0}")]
     Spawn(#[source] std::io::Error),
     #[error("lane {lane} does not look like a lane: {what}")]
     BrokenLane { lane: u16, what: String },
@@ -20,7 +20,7 @@ pub enum CaptureError {
     Torn { lane: u16, sequence: u64, missing: u64 },
     #[error("lane {lane} was still being written when the capture was finished")]
     StillOpen { lane: u16 },
-    #[error("what was captured cannot be stored")]
+    #[error("what was captured cannot be stored: {0}")]
     Sink(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("the collector panicked: {0}")]
     Panicked(String),

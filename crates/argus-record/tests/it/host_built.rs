@@ -29,8 +29,11 @@ fn scalar() -> SlotInfo {
     SlotInfo::Scalar(DType::U64)
 }
 
+/// What the orchestration says of the slots of its n-th task.
+type Info = fn(usize) -> Option<Vec<SlotInfo>>;
+
 /// A chain of tasks, each with the information that `info` gives, or none.
-fn chain(tasks: usize, info: fn(usize) -> Option<Vec<SlotInfo>>) -> Subject {
+fn chain(tasks: usize, info: Info) -> Subject {
     let orchestration = hbg(move |hbg, _| {
         let cells = hbg.upload(0)?;
         hbg.record_tensor_pair(0, cells)?;
@@ -98,7 +101,7 @@ fn information_that_does_not_fit_is_listed_with_that_reason_and_the_rest_is_true
         vec![vector(), scalar(), scalar()]
     }
     // Too few slots, too many, a scalar where the kernel takes a tensor, a tensor where it takes a scalar.
-    let infos: [fn(usize) -> Option<Vec<SlotInfo>>; 4] = [
+    let infos: [Info; 4] = [
         |index| Some(if index == 1 { vec![vector(), scalar()] } else { right() }),
         |index| Some(if index == 1 { vec![vector(), scalar(), scalar(), scalar()] } else { right() }),
         |index| Some(if index == 1 { vec![scalar(), scalar(), scalar()] } else { right() }),

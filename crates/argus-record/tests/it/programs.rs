@@ -1,5 +1,6 @@
 //! Small programs of the tests' own: kernels on `i32`, element by element, and one graph for all runtimes.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -174,6 +175,31 @@ impl Weave {
         Weave { steps: steps.collect() }
     }
 
+    /// Pairs of tasks, earlier and later, that must not change places: both touch an element and one writes it.
+    pub fn conflicts(&self) -> BTreeSet<(u64, u64)> {
+        let elements = |(vector, first, by): (usize, usize, usize), count: usize| {
+            (0..count).map(|at| (vector, first + at * by)).collect::<BTreeSet<_>>()
+        };
+        let touched: Vec<_> =
+            self.steps.iter().map(|step| [step.x, step.y].map(|part| elements(part, step.count))).collect();
+        let mut pairs = BTreeSet::new();
+        for (later, [writes, reads]) in touched.iter().enumerate() {
+            for (earlier, [wrote, read]) in touched[..later].iter().enumerate() {
+                let meet = [(writes, wrote), (writes, read), (reads, wrote)];
+                if meet.iter().any(|(a, b)| !a.is_disjoint(b)) {
+                    pairs.insert((self.ring_id(earlier), self.ring_id(later)));
+                }
+            }
+        }
+        pairs
+    }
+
+    /// The id of a task on rings: the second half is in a scope of its own.
+    fn ring_id(&self, index: usize) -> u64 {
+        let half = self.steps.len() / 2;
+        if index < half { index as u64 } else { 0x1_0000_0000 + (index - half) as u64 }
+    }
+
     /// The program for a runtime, and what its dump must hold.
     pub fn subject(self, runtime: RuntimeKind) -> (Subject, Model) {
         let vectors: Vec<Vec<i32>> = (0..VECTORS)
@@ -182,15 +208,14 @@ impl Weave {
         let args = arguments(&vectors.iter().map(Vec::as_slice).collect::<Vec<_>>());
         let mut model = Model::default();
         let views = model.arguments(&args);
-        // The trb program opens a scope for its second half.
         let half = self.steps.len() / 2;
         for (index, step) in self.steps.iter().enumerate() {
             let part =
                 |(vector, first, by): (usize, usize, usize)| views[vector].slice(first, step.count, by);
             let mut args = vec![A::Inout(part(step.x)), A::In(part(step.y))];
             let id = match runtime {
-                RuntimeKind::Trb if index >= half => 0x1_0000_0000 + (index - half) as u64,
-                _ => index as u64,
+                RuntimeKind::Trb => self.ring_id(index),
+                RuntimeKind::Abg | RuntimeKind::Hbg => index as u64,
             };
             if runtime == RuntimeKind::Hbg {
                 args.extend([step.x.1, step.y.1, step.count].map(|value| number(value as u64)));

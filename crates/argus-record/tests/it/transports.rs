@@ -1,5 +1,7 @@
 //! The same program gives the same dump on every chip, with any number of control threads, by any transport.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use argus_record::RecordRequest;
 use argus_runtime::{Collect, Device};
 use argus_scenes::registry::RuntimeKind;
@@ -78,6 +80,34 @@ fn graphs_full_of_overlaps_give_equal_and_true_dumps_everywhere() {
             let (subject, model) = weave.subject(runtime);
             let dump = assert_equal_everywhere(&subject, rounds());
             model.assert_dump(&dump, &format!("{runtime}, seed {seed}"));
+        }
+    }
+}
+
+/// Every conflict is ordered by a path of recorded edges, and no edge joins tasks that do not meet.
+#[test]
+fn recorded_edges_are_what_overlapping_elements_demand() {
+    for seed in 0..if long() { 40 } else { 6 } {
+        let weave = Weave::new(&format!("edges/{seed}"), 40, true);
+        let conflicts = weave.conflicts();
+        let (subject, _) = weave.subject(RuntimeKind::Trb);
+        let dump = subject.record(PLATFORMS[0], &RecordRequest::default()).complete("edges");
+        let edges: BTreeSet<(u64, u64)> = dump.edges().into_iter().map(|(from, to, _)| (from, to)).collect();
+        for edge in &edges {
+            assert!(conflicts.contains(edge), "seed {seed}: {edge:x?} joins tasks that do not meet");
+        }
+        // Ids grow with the order of submission, so one pass over the sorted consumers is enough.
+        let mut before: BTreeMap<u64, BTreeSet<u64>> = BTreeMap::new();
+        for to in dump.states().into_keys() {
+            let direct = edges.iter().filter(|edge| edge.1 == to).map(|edge| edge.0);
+            let all = direct.flat_map(|from| before[&from].iter().copied().chain([from])).collect();
+            before.insert(to, all);
+        }
+        for (earlier, later) in conflicts {
+            assert!(
+                before[&later].contains(&earlier),
+                "seed {seed}: nothing orders {earlier:x} and {later:x}"
+            );
         }
     }
 }

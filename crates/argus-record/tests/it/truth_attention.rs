@@ -156,9 +156,8 @@ fn on_addresses(subject: &Subject, params: &PagedAttention) -> Model {
     let out = model.fresh(F32, &matrix);
     let state = [model.fresh(F32, &per_row), model.fresh(F32, &per_row), model.fresh(F32, &matrix)];
     let blocks = params.blocks_of(0);
-    for block in 0..blocks {
-        let at =
-            |cache: &View| cache.rows(table[block] as usize, 1).as_address(&[size as u32, head_dim as u32]);
+    for (block, &cached) in table[..blocks].iter().enumerate() {
+        let at = |cache: &View| cache.rows(cached as usize, 1).as_address(&[size as u32, head_dim as u32]);
         let valid = params.valid_len(0, block);
         let first = 4 * block as u64;
         let (s, p) = (model.fresh(F32, &scores), model.fresh(Bf16, &scores));
@@ -287,6 +286,9 @@ fn batch(subject: &Subject, params: &PagedAttention) -> Model {
 /// A line of the table: argument, role, type, shape, strides, start in elements.
 type Line = (u16, argus_abi::Role, DType, &'static [u32], &'static [u32], u64);
 
+/// A task of the table: its id, its scalars by slot, its records before and after.
+type Task<'a> = (u64, &'a [(u16, u64)], &'a [Line], &'a [Line]);
+
 /// CaseSmall1 at level full as spec/runtime.md 7.2 counts it, written down by hand.
 #[test]
 fn case_small1_has_the_records_views_and_scalars_of_the_specification() {
@@ -308,8 +310,7 @@ fn case_small1_has_the_records_views_and_scalars_of_the_specification() {
             let valid: &[u32] = if block == 2 { &[16, 1] } else { SQUARE };
             let ids: [u64; 4] = [0, 1, 2, 3].map(|task| 0x2_0000_0000 + 4 * block + task);
             let is = |flag: bool| u64::from(flag);
-            // Task, scalars by slot, records before, records after.
-            let tasks: [(u64, &[(u16, u64)], &[Line], &[Line]); 4] = [
+            let tasks: [Task<'_>; 4] = [
                 (
                     ids[0],
                     &[],

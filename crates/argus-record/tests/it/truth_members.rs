@@ -16,6 +16,9 @@ fn mix(task: u64, funcs: &[i64]) -> Id<'_> {
 /// What one member of a mix computes from its two operands.
 type Member = fn(&[f32], &[f32]) -> Vec<f32>;
 
+/// Operands and result by letter, and what is computed, of each member.
+type Members = &'static [(&'static str, Member)];
+
 fn matrix(a: &[f32], b: &[f32]) -> Vec<f32> {
     gemm(a, b, Dims::square(mixed::EDGE))
 }
@@ -36,8 +39,7 @@ fn mixed_example_has_one_set_of_records_per_task_that_names_all_members() {
                 let place = "ABDEGHCFIJKLMNO".find(letter).unwrap();
                 all[place].rows(iteration, 1)
             };
-            // Each member: operands, result, and what it computes.
-            let tasks: [(&[i64], &[(&str, Member)]); 5] = [
+            let tasks: [(&[i64], Members); 5] = [
                 (&[MATMUL, ADD, MUL], &[("ABC", matrix), ("DEF", add), ("GHI", mul)]),
                 (&[MATMUL], &[("ABJ", matrix)]),
                 (&[ADD_STANDALONE], &[("DEK", add)]),

@@ -80,10 +80,12 @@ impl Abg {
             let message = format!("task {consumer} cannot be given a dependency: it only allocates memory");
             return Err(self.frame.fail(Fatal::invalid(message)));
         }
-        if let Some(capture) = &self.frame.scheduler.capture {
+        let found = self.frame.find(producer);
+        if let (Some(capture), Lookup::Live(_) | Lookup::Reclaimed) = (&self.frame.scheduler.capture, &found)
+        {
             capture.edges(consumer.raw(), &[(producer.raw(), edge_reason::EXPLICIT)]);
         }
-        match self.frame.find(producer) {
+        match found {
             // Ordering only: memory is kept by whoever uses a tensor of the producer, not by who waits.
             Lookup::Live(task) => {
                 waiting.wait_for(&task);

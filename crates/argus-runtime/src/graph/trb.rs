@@ -154,7 +154,11 @@ impl Trb {
                 self.infer_producers(*allocation, tensor, *arg_type, &mut producers);
             }
         }
-        let edges = producers.iter().filter(|(found, _)| matches!(found, Found::Pending(_))).count();
+        // What the orchestration names counts however fast it was, so that limits do not depend on timing.
+        let counts = |(found, reason): &&(Found, Reason)| {
+            matches!(found, Found::Pending(_)) || matches!(reason, Reason::Explicit | Reason::Creator)
+        };
+        let edges = producers.iter().filter(counts).count();
         let (task, outputs) = self.frame.add_task(work, arg, edges as u32)?;
         self.forget_what_was_at(&outputs);
         self.track(&task, &tracked);

@@ -19,7 +19,10 @@ fn floats(dump: &Path, record: &Value) -> Vec<f32> {
     let bytes = fs::read(dump.join("tensor_dump.bin")).expect("the payload file");
     let at = record["bin_offset"].as_u64().expect("a number") as usize;
     let len = record["bin_size"].as_u64().expect("a number") as usize;
-    bytes[at..at + len].chunks_exact(4).map(|raw| f32::from_le_bytes(raw.try_into().unwrap())).collect()
+    bytes[at..at + len]
+        .chunks_exact(4)
+        .map(|raw| f32::from_le_bytes(raw.try_into().expect("four bytes")))
+        .collect()
 }
 
 #[test]
