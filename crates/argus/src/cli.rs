@@ -147,7 +147,7 @@ pub struct DumpArgs {
     #[arg(long, value_name = "SIZE")]
     pub capture_memory: Option<String>,
 
-    /// Directory of the run [default: outputs/<Scene>_<case>_<time>]
+    /// Directory of the run [default: outputs/SCENE_CASE_TIME]
     #[arg(short, long, value_name = "DIR")]
     pub output: Option<PathBuf>,
 }
