@@ -128,6 +128,10 @@ impl Capture {
         flags: u8,
     ) {
         let Work::Kernels(launch) = &task.work else { return };
+        // Nobody asked for arguments, so none is missing either.
+        if self.selection.level.is_none() {
+            return;
+        }
         let names =
             launch.kernels.map(|func| func.and_then(|func| kernels.get(func)).map(|entry| entry.name));
         let time_ns = self.now();
