@@ -90,6 +90,8 @@ pub struct TensorMap {
     sweep_at: usize,
     /// Keep what completed tasks touched, by id.
     keeps_history: bool,
+    /// Entries of completed tasks that the last sweep left.
+    kept: usize,
 }
 
 const FIRST_SWEEP: usize = 256;
@@ -176,18 +178,22 @@ impl TensorMap {
     fn sweep_if_grown(&mut self) {
         if self.entries >= self.sweep_at {
             self.sweep();
-            self.sweep_at = (2 * self.entries).max(FIRST_SWEEP);
+            // History is looked through by every sweep, so the more there is the rarer they are.
+            self.sweep_at = (2 * self.entries).max(FIRST_SWEEP).max(self.entries + self.kept / 2);
         }
     }
 
     fn sweep(&mut self) {
         self.entries = 0;
+        self.kept = 0;
         let keeps_history = self.keeps_history;
         self.allocations.retain(|_, at| {
             for list in [&mut at.writers, &mut at.readers] {
                 list.iter_mut().for_each(Entry::settle);
                 list.retain(|entry| keeps_history || entry.is_pending());
-                self.entries += list.iter().filter(|entry| entry.is_pending()).count();
+                let pending = list.iter().filter(|entry| entry.is_pending()).count();
+                self.entries += pending;
+                self.kept += list.len() - pending;
             }
             !(at.writers.is_empty() && at.readers.is_empty())
         });
