@@ -29,7 +29,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
             for _ in 0..tasks / TASKS_PER_SCOPE {
                 trb.scope(ScopeMode::Auto, |trb| {
                     for _ in 0..TASKS_PER_SCOPE {
-                        trb.submit_aiv(NOTHING, Arg::new().inout(&cell))?;
+                        trb.submit_aiv(NOTHING, Arg::new().input(&cell))?;
                     }
                     Ok(())
                 })?;
