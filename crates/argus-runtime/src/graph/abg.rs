@@ -54,14 +54,7 @@ impl Abg {
 
     /// Allocates tensors that belong to the current scope.
     pub fn alloc_tensors(&mut self, infos: &[TensorCreateInfo]) -> Result<TaskOutputs, Fatal> {
-        self.frame.check()?;
-        if infos.is_empty() {
-            return Err(self.frame.fail(Fatal::invalid("alloc_tensors needs at least one tensor")));
-        }
-        let arg = infos.iter().fold(Arg::new(), Arg::create);
-        let (task, outputs) = self.frame.add_task(Work::None, &arg, 0)?;
-        self.frame.scheduler.complete_inline(&task);
-        Ok(outputs)
+        self.frame.alloc_tensors(infos)
     }
 
     /// Makes `consumer` wait for `producer`. The consumer's scope must still be open.

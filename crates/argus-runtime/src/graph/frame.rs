@@ -13,7 +13,7 @@ use argus_gm::{Fill, GlobalMemory, Window};
 
 use crate::config::{RINGS, RunConfig};
 use crate::error::{Fatal, RunError};
-use crate::graph::arg::{Arg, MixedKernels, TaskOutputs, TensorArg};
+use crate::graph::arg::{Arg, MixedKernels, TaskOutputs, TensorArg, TensorCreateInfo};
 use crate::schedule::Scheduler;
 use crate::schedule::ring::{Lookup, Place, Ring, Shortage, padded};
 use crate::schedule::task::{Launch, Shape, Task, TaskArgs, Work};
@@ -387,6 +387,18 @@ impl Frame {
             scope.tasks.push(Arc::clone(&task));
         }
         Ok((task, TaskOutputs { id: place.id, tensors: outputs }))
+    }
+
+    /// Adds a task that only owns memory; it is complete at once.
+    pub fn alloc_tensors(&mut self, infos: &[TensorCreateInfo]) -> Result<TaskOutputs, Fatal> {
+        self.check()?;
+        if infos.is_empty() {
+            return Err(self.fail(Fatal::invalid("alloc_tensors needs at least one tensor")));
+        }
+        let arg = infos.iter().fold(Arg::new(), Arg::create);
+        let (task, outputs) = self.add_task(Work::None, &arg, 0)?;
+        self.scheduler.complete_inline(&task);
+        Ok(outputs)
     }
 
     /// Gives a fresh buffer its first content.
