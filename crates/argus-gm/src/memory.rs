@@ -169,12 +169,6 @@ impl Window {
         self.end
     }
 
-    /// A window inside this one.
-    pub fn narrow(&self, addr: u64, len: u64) -> Result<Window, MemoryError> {
-        self.check(addr, len)?;
-        Ok(Window { start: addr, end: addr + len, allocation: Arc::clone(&self.allocation) })
-    }
-
     /// Lets adding stores to one allocation take turns: while the guard lives, no other holder changes a
     /// value between reading it and writing it back. Plain writes do not take turns.
     pub fn take_turn(&self) -> MutexGuard<'_, ()> {

@@ -115,12 +115,6 @@ impl ClusterPipes {
         ClusterPipes::default()
     }
 
-    /// Forgets everything in flight: between runs.
-    pub fn reset(&self) {
-        self.lock().clear();
-        self.changed.notify_all();
-    }
-
     /// The matrix core hands a slot to the vector cores. `fill` writes one part for each consumer.
     pub(crate) fn push_to_vector(
         &self,

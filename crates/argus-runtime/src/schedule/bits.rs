@@ -12,8 +12,6 @@ pub struct CoreBits {
 }
 
 impl CoreBits {
-    pub const CAPACITY: usize = WORDS * 64;
-
     pub fn mark(&self, core: usize) {
         // SYNC POINT: whoever clears the mark sees what was done before it was set.
         self.words[core / 64].fetch_or(1 << (core % 64), Ordering::AcqRel);

@@ -3,9 +3,6 @@
 use super::gemm::{Dims, gemm};
 use super::vector::add;
 
-/// The sizes of the scene.
-pub const DIMS: Dims = Dims { m: 32, k: 32, n: 64 };
-
 /// C = A B + bias, with a bias of the size of C. The first vector core stores the upper half of the rows, the
 /// second the lower half.
 pub fn golden(a: &[f32], b: &[f32], bias: &[f32], dims: Dims) -> Vec<f32> {

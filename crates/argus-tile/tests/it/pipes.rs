@@ -8,7 +8,7 @@ use std::time::Duration;
 use argus_abi::{DType, Member};
 use argus_gm::{Fill, GlobalMemory};
 use argus_tile::{
-    ClusterPipes, Core, CoreConfig, CoreSizes, CoreStatus, Direction, FaultKind, Space, Split, TPipe, Tile,
+    ClusterPipes, Core, CoreConfig, CoreSizes, CoreStatus, Direction, FaultKind, Split, TPipe, Tile,
 };
 
 struct Cluster {
@@ -245,21 +245,4 @@ fn misuse_is_a_fault() {
     aiv.tpop(&pipe, &tile, Split::NoSplit).unwrap();
     aiv.tfree(&pipe, Split::NoSplit).unwrap();
     assert_eq!(aiv.tfree(&pipe, Split::NoSplit).unwrap_err().kind, FaultKind::Protocol);
-}
-
-#[test]
-fn a_reset_forgets_what_is_in_flight() {
-    let cluster = Cluster::new();
-    let pipe = TPipe::new(0, Direction::C2V, 1024, 1);
-    let mut aic = cluster.core(Member::Aic);
-    let acc = Tile::acc(DType::F32, 16, 16).at(0);
-    aic.tpush(&pipe, &acc, Split::NoSplit).unwrap();
-    cluster.pipes.reset();
-    // The one slot is free again: this push would block otherwise.
-    aic.poke(Space::Acc, 0, &7f32.to_le_bytes()).unwrap();
-    aic.tpush(&pipe, &acc, Split::NoSplit).unwrap();
-    let mut aiv = cluster.core(Member::Aiv0);
-    let tile = Tile::vec(DType::F32, 16, 16).at(0);
-    aiv.tpop(&pipe, &tile, Split::NoSplit).unwrap();
-    assert_eq!(get(&mut aiv, &tile, 0, 0), 7.0);
 }
