@@ -36,6 +36,25 @@ const ALLOWED: &[(&str, Allowed)] = &[
             "argus-scenes",
         ]),
     ),
+    ("argus-export", Allowed::Only(&["argus-abi", "argus-dump"])),
+    // The tests write dumps as a collector does.
+    ("argus-find", Allowed::Only(&["argus-abi", "argus-capture", "argus-dump"])),
+    ("argus-trace", Allowed::Only(&["argus-abi", "argus-gm", "argus-tile"])),
+    (
+        "argus-replay",
+        // The tests record scenes and replay what they recorded.
+        Allowed::Only(&[
+            "argus-abi",
+            "argus-gm",
+            "argus-tile",
+            "argus-capture",
+            "argus-dump",
+            "argus-runtime",
+            "argus-scenes",
+            "argus-record",
+            "argus-trace",
+        ]),
+    ),
     ("argus", Allowed::Everything),
     ("xtask", Allowed::Only(&[])),
 ];

@@ -6,6 +6,7 @@
 
 mod deps;
 mod hooks;
+mod python;
 mod step;
 mod tasks;
 
@@ -14,12 +15,13 @@ use std::process::ExitCode;
 const USAGE: &str = "\
 Usage: cargo xtask COMMAND
 
-  test   everything a change must pass: formatting, lints, docs, dependency directions, loom, all tests
-  deps   who may depend on whom in this workspace
-  loom   every hand-off between threads in all interleavings
-  bench  the benchmarks, and the hooks below
-  hooks  instructions that the capture hooks cost while capture is off
-  long   what takes too long for every change: many random graphs, loom, the scene matrix in full";
+  test    everything a change must pass: formatting, lints, docs, dependency directions, loom, all tests
+  deps    who may depend on whom in this workspace
+  loom    every hand-off between threads in all interleavings
+  bench   the benchmarks, and the hooks below
+  hooks   instructions that the capture hooks cost while capture is off
+  python  the interpreter of the tests, with its packages, in target/python
+  long    what takes too long for every change: many random graphs, loom, the scene matrix in full";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
         ["loom"] => tasks::loom,
         ["bench"] => tasks::bench,
         ["hooks"] => tasks::hooks,
+        ["python"] => tasks::python,
         ["long"] => tasks::long,
         _ => {
             eprintln!("{USAGE}");

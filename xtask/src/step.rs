@@ -24,15 +24,17 @@ pub fn cargo(arguments: &[&str]) -> Command {
     command
 }
 
-/// Runs cargo to its end, its output going where ours goes.
+/// Runs a command to its end, its output going where ours goes.
 pub fn run(command: &mut Command) -> Result<()> {
     let status = command.status();
-    let words: Vec<_> = command.get_args().map(OsStr::to_string_lossy).collect();
+    let program = Path::new(command.get_program());
+    let name = program.file_name().unwrap_or(program.as_os_str());
+    let words: Vec<_> = [name].into_iter().chain(command.get_args()).map(OsStr::to_string_lossy).collect();
     let line = words.join(" ");
     match status {
         Ok(status) if status.success() => Ok(()),
-        Ok(status) => Err(format!("`cargo {line}` ended with {status}").into()),
-        Err(error) => Err(format!("cannot start `cargo {line}`: {error}").into()),
+        Ok(status) => Err(format!("`{line}` ended with {status}").into()),
+        Err(error) => Err(format!("cannot start `{line}`: {error}").into()),
     }
 }
 

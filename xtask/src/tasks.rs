@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::deps::{self, metadata};
 use crate::hooks;
+use crate::python;
 use crate::step::{Result, cargo, run, step};
 
 /// Everything a change must pass. Quick checks come first; the tests come last, so that their summary
@@ -19,8 +20,13 @@ pub fn test() -> Result<()> {
     })?;
     loom()?;
     step("documentation tests", || run(&mut cargo(&["test", "--workspace", "--doc", "--quiet"])))?;
+    python()?;
+    let interpreter = python::prepare()?;
     install_nextest()?;
-    step("tests", || run(cargo(&["nextest", "run", "--workspace"]).env("PROPTEST_RNG_SEED", GATE_SEED)))
+    step("tests", || {
+        let mut tests = cargo(&["nextest", "run", "--workspace"]);
+        run(tests.env("PROPTEST_RNG_SEED", GATE_SEED).env(python::VARIABLE, &interpreter))
+    })
 }
 
 /// The gate tries the same random cases each time: a change that breaks nothing must not fail by chance.
@@ -57,13 +63,26 @@ pub fn hooks() -> Result<()> {
     step("hooks while capture is off", || hooks::check(&target_directory()?))
 }
 
+/// The interpreter of the tests.
+pub fn python() -> Result<()> {
+    step("Python of the tests", || python::prepare().map(drop))
+}
+
 /// What takes too long for every change.
 pub fn long() -> Result<()> {
+    python()?;
+    let interpreter = python::prepare()?;
     install_nextest()?;
-    let tests_of = |package| cargo(&["nextest", "run", "--release", "--profile", "long", "-p", package]);
+    let tests_of = |package| {
+        let mut tests = cargo(&["nextest", "run", "--release", "--profile", "long", "-p", package]);
+        tests.env(python::VARIABLE, &interpreter);
+        tests
+    };
     step("10000 random graphs", || run(tests_of("argus-runtime").env("ARGUS_GRAPHS", "10000")))?;
     loom()?;
-    for package in ["argus-abi", "argus-scenes", "argus-capture", "argus-dump", "argus-record"] {
+    for package in
+        ["argus-abi", "argus-scenes", "argus-capture", "argus-dump", "argus-export", "argus-record"]
+    {
         step(&format!("{package} at length"), || run(tests_of(package).env("ARGUS_LONG", "1")))?;
     }
     Ok(())

@@ -35,6 +35,8 @@ pub mod argument_flags {
     pub const NO_PAYLOAD: u8 = 4;
     /// Only wanted for its statistics: the payload passes through and is not stored.
     pub const STATS_ONLY: u8 = 8;
+    /// The task created the tensor: its memory was taken for it, after all earlier users were done.
+    pub const CREATED: u8 = 0x80;
 }
 
 /// Common start of every entry.

@@ -50,6 +50,58 @@ pub struct Candidate<'a> {
     pub bytes: u64,
 }
 
+/// Anything that conditions can be asked of: an argument that may be captured, or a record of a dump.
+pub trait Subject {
+    fn task(&self) -> u64;
+    fn has_kernel(&self, name: &str) -> bool;
+    fn has_func(&self, func: FuncId) -> bool;
+    fn stage(&self) -> Stage;
+    fn role(&self) -> Role;
+    fn kind(&self) -> Kind;
+    fn arg(&self) -> u32;
+    /// `None` for a type that nobody knows.
+    fn dtype(&self) -> Option<DType>;
+    fn bytes(&self) -> u64;
+}
+
+impl Subject for Candidate<'_> {
+    fn task(&self) -> u64 {
+        self.task.raw()
+    }
+
+    fn has_kernel(&self, name: &str) -> bool {
+        self.kernels.iter().flatten().any(|kernel| *kernel == name)
+    }
+
+    fn has_func(&self, func: FuncId) -> bool {
+        self.funcs.iter().flatten().any(|id| *id == func)
+    }
+
+    fn stage(&self) -> Stage {
+        self.stage
+    }
+
+    fn role(&self) -> Role {
+        self.role
+    }
+
+    fn kind(&self) -> Kind {
+        self.kind
+    }
+
+    fn arg(&self) -> u32 {
+        self.arg.into()
+    }
+
+    fn dtype(&self) -> Option<DType> {
+        Some(self.dtype)
+    }
+
+    fn bytes(&self) -> u64 {
+        self.bytes
+    }
+}
+
 /// A selector that cannot be understood.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SelectorError {
@@ -65,14 +117,15 @@ pub enum SelectorError {
 pub const KEYS: [&str; 10] =
     ["task", "kernel", "func-id", "stage", "role", "arg", "kind", "dtype", "min-size", "max-size"];
 
-#[derive(Clone, Debug)]
-enum Condition {
+/// One condition, as `key=value` gives it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Condition {
     Task(RangeInclusive<u64>),
     Kernel(String),
     Func(FuncId),
     Stage(Stage),
     Role(Role),
-    Arg(RangeInclusive<u16>),
+    Arg(RangeInclusive<u32>),
     Kind(Kind),
     DType(DType),
     MinSize(u64),
@@ -80,21 +133,57 @@ enum Condition {
 }
 
 impl Condition {
-    fn holds(&self, candidate: &Candidate<'_>) -> bool {
+    pub fn holds(&self, subject: &impl Subject) -> bool {
         match self {
-            Condition::Task(range) => range.contains(&candidate.task.raw()),
-            Condition::Kernel(name) => candidate.kernels.iter().flatten().any(|kernel| kernel == name),
-            Condition::Func(func) => candidate.funcs.iter().flatten().any(|id| id == func),
-            Condition::Stage(stage) => candidate.stage == *stage,
-            Condition::Role(role) => candidate.role == *role,
-            Condition::Arg(range) => range.contains(&candidate.arg),
-            Condition::Kind(kind) => candidate.kind == *kind,
-            Condition::DType(dtype) => candidate.dtype == *dtype,
-            Condition::MinSize(bytes) => candidate.bytes >= *bytes,
-            Condition::MaxSize(bytes) => candidate.bytes <= *bytes,
+            Condition::Task(range) => range.contains(&subject.task()),
+            Condition::Kernel(name) => subject.has_kernel(name),
+            Condition::Func(func) => subject.has_func(*func),
+            Condition::Stage(stage) => subject.stage() == *stage,
+            Condition::Role(role) => subject.role() == *role,
+            Condition::Arg(range) => range.contains(&subject.arg()),
+            Condition::Kind(kind) => subject.kind() == *kind,
+            Condition::DType(dtype) => subject.dtype() == Some(*dtype),
+            Condition::MinSize(bytes) => subject.bytes() >= *bytes,
+            Condition::MaxSize(bytes) => subject.bytes() <= *bytes,
         }
     }
+
+    /// What `key=value` means; `None` if the key is not one of [`KEYS`], the reason if the value makes no sense.
+    pub fn parse(key: &str, value: &str) -> Option<Result<Condition, &'static str>> {
+        let parsed = match key {
+            "task" => parse_tasks(value)
+                .map(Condition::Task)
+                .ok_or("a task is a hexadecimal id such as 0x0000000200000001, the start of one with a '*' behind it, or a range of two joined by '..'"),
+            "kernel" if !value.is_empty() => Ok(Condition::Kernel(value.into())),
+            "kernel" => Err("a kernel has a name"),
+            "func-id" => value
+                .parse()
+                .map(|func| Condition::Func(FuncId(func)))
+                .map_err(|_| "a func_id is a number from 0 to 1023"),
+            "stage" => match value {
+                "before" => Some(Stage::BeforeDispatch),
+                "after" => Some(Stage::AfterCompletion),
+                _ => Stage::from_name(value),
+            }
+            .map(Condition::Stage)
+            .ok_or("a stage is before, after, before_dispatch or after_completion"),
+            "role" => Role::from_name(value).map(Condition::Role).ok_or("a role is input, output or inout"),
+            "arg" => parse_range(value, |text| text.parse().ok())
+                .map(Condition::Arg)
+                .ok_or("an argument is a number, or a range of two joined by '..'"),
+            "kind" => Kind::from_name(value).map(Condition::Kind).ok_or("a kind is tensor or scalar"),
+            "dtype" => DType::from_name(value)
+                .map(Condition::DType)
+                .ok_or("a dtype is a name such as FLOAT32 or BFLOAT16"),
+            "min-size" => parse_size(value).map(Condition::MinSize).ok_or(SIZE),
+            "max-size" => parse_size(value).map(Condition::MaxSize).ok_or(SIZE),
+            _ => return None,
+        };
+        Some(parsed)
+    }
 }
+
+const SIZE: &str = "a size is a number of bytes, KiB, MiB or GiB";
 
 /// Conditions that must all hold.
 #[derive(Debug)]
@@ -143,56 +232,38 @@ fn parse_condition(selector: &str, part: &str) -> Result<Condition, SelectorErro
         return Err(SelectorError::NotAPair { selector: selector.into(), part: part.into() });
     };
     let (key, value) = (key.trim(), value.trim());
-    let bad = |why: &str| SelectorError::BadValue {
-        selector: selector.into(),
-        key: key.into(),
-        value: value.into(),
-        why: why.into(),
-    };
-    Ok(match key {
-        "task" => Condition::Task(parse_tasks(value).ok_or_else(|| {
-            bad("a task is a hexadecimal id such as 0x0000000200000001, or a range of two joined by '..'")
-        })?),
-        "kernel" if !value.is_empty() => Condition::Kernel(value.into()),
-        "kernel" => return Err(bad("a kernel has a name")),
-        "func-id" => {
-            Condition::Func(FuncId(value.parse().map_err(|_| bad("a func_id is a number from 0 to 1023"))?))
-        }
-        "stage" => Condition::Stage(match value {
-            "before" => Stage::BeforeDispatch,
-            "after" => Stage::AfterCompletion,
-            _ => Stage::from_name(value)
-                .ok_or_else(|| bad("a stage is before, after, before_dispatch or after_completion"))?,
+    match Condition::parse(key, value) {
+        Some(parsed) => parsed.map_err(|why| SelectorError::BadValue {
+            selector: selector.into(),
+            key: key.into(),
+            value: value.into(),
+            why: why.into(),
         }),
-        "role" => {
-            Condition::Role(Role::from_name(value).ok_or_else(|| bad("a role is input, output or inout"))?)
-        }
-        "arg" => Condition::Arg(
-            parse_range(value, |text| text.parse().ok())
-                .ok_or_else(|| bad("an argument is a number, or a range of two joined by '..'"))?,
-        ),
-        "kind" => Condition::Kind(Kind::from_name(value).ok_or_else(|| bad("a kind is tensor or scalar"))?),
-        "dtype" => Condition::DType(
-            DType::from_name(value).ok_or_else(|| bad("a dtype is a name such as FLOAT32 or BFLOAT16"))?,
-        ),
-        "min-size" | "max-size" => {
-            let bytes =
-                parse_size(value).ok_or_else(|| bad("a size is a number of bytes, KiB, MiB or GiB"))?;
-            if key == "min-size" { Condition::MinSize(bytes) } else { Condition::MaxSize(bytes) }
-        }
-        _ => return Err(SelectorError::UnknownKey { selector: selector.into(), key: key.into() }),
-    })
+        None => Err(SelectorError::UnknownKey { selector: selector.into(), key: key.into() }),
+    }
 }
 
+/// An id, a range of ids, or the first digits of ids with a `*` behind them. Ids are hexadecimal, with or without
+/// `0x` and leading zeros; first digits are those of all sixteen.
 fn parse_tasks(text: &str) -> Option<RangeInclusive<u64>> {
-    parse_range(text, |id| match id.strip_prefix("0x") {
-        Some(digits) => u64::from_str_radix(digits, 16).ok(),
-        None => id.parse().ok(),
-    })
+    let digits = |text: &str| {
+        let digits = text.strip_prefix("0x").unwrap_or(text);
+        let sound = (1..=16).contains(&digits.len()) && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+        Some((u64::from_str_radix(digits, 16).ok().filter(|_| sound)?, digits.len()))
+    };
+    match text.strip_suffix('*') {
+        Some(start) => {
+            let (first, len) = digits(start)?;
+            let open = 64 - 4 * len as u32;
+            let first = first.checked_shl(open).unwrap_or(0);
+            Some(first..=first | u64::MAX.checked_shr(64 - open).unwrap_or(0))
+        }
+        None => parse_range(text, |id| digits(id).map(|(id, _)| id)),
+    }
 }
 
 /// `a`, or `a..b` with both ends included.
-fn parse_range<T: Copy + PartialOrd>(
+pub fn parse_range<T: Copy + PartialOrd>(
     text: &str,
     parse: impl Fn(&str) -> Option<T>,
 ) -> Option<RangeInclusive<T>> {
@@ -276,6 +347,11 @@ mod tests {
             ("task=0x0000000200000005", true),
             ("task=0x200000000..0x20000000f", true),
             ("task=0x200000006..0x20000000f", false),
+            ("task=200000005", true),
+            ("task=5", false),
+            ("task=0x00000002*", true),
+            ("task=0000000200000005*", true),
+            ("task=00000003*", false),
             ("arg=0..2", false),
             ("min-size=512,max-size=1KiB", true),
             ("max-size=511", false),
@@ -292,6 +368,8 @@ mod tests {
         assert_eq!(message("kernel"), "'kernel' in selector 'kernel' is not of the form key=value");
         assert!(message("colour=red").contains("unknown key 'colour'; known are task, kernel"));
         assert!(message("task=zz").contains("hexadecimal id"));
+        assert!(message("task=*").contains("hexadecimal id"));
+        assert!(message("task=00000000000000001*").contains("hexadecimal id"));
         assert!(message("arg=5..2").contains("a range"));
         assert!(message("dtype=float99").contains("FLOAT32"));
         assert!(message("max-size=99999999999GiB").contains("number of bytes"));

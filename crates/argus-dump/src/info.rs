@@ -153,6 +153,8 @@ pub struct RunEnd {
     pub status: RunStatus,
     pub error: Option<String>,
     pub ledger: LedgerSummary,
+    /// Faults that were made on purpose, free in form.
+    pub injections: Vec<Value>,
 }
 
 /// What a finished dump holds.

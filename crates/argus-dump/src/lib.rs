@@ -1,7 +1,8 @@
 //! A dump at rest.
 //!
 //! What comes in: the entries and payload bytes that a collector drains, through
-//! [`argus_capture::Sink`]. What goes out: one directory.
+//! [`argus_capture::Sink`]. What goes out: one directory. The other way round, [`read::Dump`] opens a directory
+//! that this crate wrote, or the reference at any point of its history, and gives records and payloads.
 //!
 //! ```text
 //! tensor_dump.bin      payloads, one after the other, equal ones once
@@ -17,20 +18,29 @@
 //! - A payload is stored whole or its record does not exist.
 //! - The first write that fails ends the dump; the error says what is saved, counted from the files.
 //!
-//! What it never does: talk to devices, drop entries, or write a file that it did not create.
+//! - Whatever a file says is checked before it is believed. A dump of a million records opens without being
+//!   parsed; one that was killed opens as far as it came.
+//!
+//! What it never does: talk to devices, drop entries, write a file that it did not create, or panic because of
+//! what a file holds.
 //!
 //! | module | subject |
 //! |---|---|
 //! | [`directory`] | where a run's files go |
 //! | [`journal`] | the journal: its format, its writer, its reader |
 //! | [`writer`] | the sink |
+//! | [`read`] | a dump that is being read, whoever wrote it |
+//! | [`filter`] | which records are meant |
+//! | [`verify`] | whether a dump is true |
 //! | [`stats`] | statistics of payloads in passing |
+//! | [`summary`] | all statistics of a payload that is there |
 //! | [`numbers`] | raw bits of every element type as numbers |
 
 mod atomic;
 mod block;
 pub mod directory;
 mod error;
+pub mod filter;
 mod graph;
 mod info;
 pub mod journal;
@@ -38,13 +48,19 @@ mod manifest;
 mod map;
 pub mod numbers;
 mod payload;
+pub mod read;
 mod run;
 mod spool;
 pub mod stats;
 mod stream;
+pub mod summary;
+mod tally;
 mod text;
+pub mod verify;
 pub mod writer;
 
+/// What [`DumpWriter`] is: whoever writes a dump needs these calls.
+pub use argus_capture::Sink;
 pub use directory::RunDirectory;
 pub use error::{DumpError, Saved};
 pub use info::{

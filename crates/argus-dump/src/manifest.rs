@@ -247,6 +247,9 @@ fn put_record(out: &mut Vec<u8>, record: &ArgumentRecord, task_keys: &[u8]) {
     if record.has(argument_flags::PARTIAL) {
         put(out, ", \"partial\": true");
     }
+    if record.has(argument_flags::CREATED) {
+        put(out, ", \"created\": true");
+    }
     if record.has(argument_flags::NO_PAYLOAD) {
         put(out, ", \"payload\": \"left_out\"");
     } else if record.payload_bytes > record.bin_size {

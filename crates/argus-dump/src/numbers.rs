@@ -24,6 +24,22 @@ impl Number {
     }
 }
 
+/// The element with this number in a payload, counted in logical order; `None` behind its end.
+///
+/// Two FP4 lie in one byte, the first in its low half.
+pub fn element(dtype: DType, payload: &[u8], index: u64) -> Option<Number> {
+    if dtype == DType::Fp4E2M1 {
+        let byte = *payload.get(usize::try_from(index / 2).ok()?)?;
+        return Some(number(dtype, u64::from(if index.is_multiple_of(2) { byte & 15 } else { byte >> 4 })));
+    }
+    let width = dtype.size();
+    let start = usize::try_from(index).ok()?.checked_mul(width)?;
+    let raw = payload.get(start..start.checked_add(width)?)?;
+    let mut bits = [0; 8];
+    bits[..width].copy_from_slice(raw);
+    Some(number(dtype, u64::from_le_bytes(bits)))
+}
+
 /// The number that the low bits of `bits` mean in `dtype`.
 pub fn number(dtype: DType, bits: u64) -> Number {
     match dtype {
@@ -43,6 +59,21 @@ pub fn number(dtype: DType, bits: u64) -> Number {
         DType::U64 => Number::Unsigned(bits),
         DType::Bool => Number::Bool(bits & 0xff != 0),
     }
+}
+
+/// Whether the bits mean a float that is not zero and has the smallest exponent, so that it lacks precision.
+pub fn is_subnormal(dtype: DType, bits: u64) -> bool {
+    // Masks of exponent and mantissa.
+    let (exponent, mantissa) = match dtype {
+        DType::F32 => (0x7f80_0000, 0x007f_ffff),
+        DType::F16 => (0x7c00, 0x03ff),
+        DType::Bf16 => (0x7f80, 0x007f),
+        DType::Fp8E4M3Fn => (0x78, 0x07),
+        DType::Fp4E2M1 => (0x6, 0x1),
+        // FP8E8M0 has no mantissa, integers have no exponent.
+        _ => return false,
+    };
+    bits & exponent == 0 && bits & mantissa != 0
 }
 
 /// Sign, four bits of exponent with bias 7, three of mantissa; no infinities, all ones is NaN.
@@ -84,6 +115,18 @@ mod tests {
         assert!(fp8_e8m0(255).is_nan());
         assert_eq!(fp4_e2m1(0xf), -6.0);
         assert!(fp4_e2m1(8) == 0.0 && fp4_e2m1(8).is_sign_negative());
+    }
+
+    #[test]
+    fn elements_are_found_by_their_number() {
+        let payload = [0x12, 0x34, 0xff, 0xff];
+        assert_eq!(element(DType::U16, &payload, 0), Some(Number::Unsigned(0x3412)));
+        assert_eq!(element(DType::I16, &payload, 1), Some(Number::Signed(-1)));
+        assert_eq!(element(DType::I16, &payload, 2), None);
+        assert_eq!(element(DType::Fp4E2M1, &payload, 0), Some(Number::Float(1.0)));
+        assert_eq!(element(DType::Fp4E2M1, &payload, 1), Some(Number::Float(0.5)));
+        assert_eq!(element(DType::Fp4E2M1, &payload, 8), None);
+        assert_eq!(element(DType::U64, &payload, u64::MAX), None);
     }
 
     #[test]

@@ -55,6 +55,9 @@ fn describe(
         run["error"] = json!(end.error);
         run["ended"] = jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string().into();
         run["ledger"] = json!(end.ledger);
+        if !end.injections.is_empty() {
+            run["injections"] = json!(end.injections);
+        }
         run["records"] = json!({
             "total": summary.records,
             "tensors": summary.tensors,

@@ -163,6 +163,7 @@ impl DumpWriter {
                         None => error.to_string(),
                     }),
                     ledger: end.ledger,
+                    injections: end.injections,
                 };
                 let end = Some((&told, &summary));
                 let _ = run::write(&self.directory, &self.info, &self.options, &self.started, end);
@@ -409,7 +410,7 @@ fn record_of(entry: &ArgumentEntry) -> ArgumentRecord {
         kind: entry.kind,
         dtype: entry.dtype,
         ndims: ndims as u8,
-        flags: entry.flags & 0x0f,
+        flags: entry.flags & !(marks::CHECKSUM | marks::STATISTICS | marks::SHARED),
         min: 0,
         max: 0,
         mean: 0,

@@ -20,9 +20,10 @@ use argus_dump::{
     RunEnd, RunStatus, StatsMode,
 };
 use argus_runtime::{
-    CaptureRequest, CapturedRun, Device, HostArgs, Opening, Orchestration, Program, RunConfig, RunError,
-    RunReport,
+    CaptureRequest, CapturedRun, Device, HostArgs, Injected, Opening, Orchestration, Program, RunConfig,
+    RunError, RunReport,
 };
+use serde_json::{Value, json};
 
 pub use problem::RecordProblem;
 pub use request::RecordRequest;
@@ -104,6 +105,7 @@ pub fn record(
         status: if result.is_ok() { RunStatus::Complete } else { RunStatus::Failed },
         error: result.as_ref().err().map(ToString::to_string),
         ledger: summarise(&captured.ledger),
+        injections: device.injected().iter().map(injected).collect(),
     };
     let dump = match captured.sink.map(|writer| writer.finish(end)) {
         Some(Ok(summary)) => Some(summary),
@@ -152,11 +154,9 @@ fn kernels(program: &Program) -> Vec<KernelInfo> {
 /// What run.json says of the configuration.
 fn describe(info: &mut DumpInfo, opening: &Opening<'_>, config: &RunConfig, request: &RecordRequest) {
     let rings: Vec<_> = (config.rings.iter())
-        .map(
-            |ring| serde_json::json!({ "window": ring.window, "heap": ring.heap, "dep_pool": ring.dep_pool }),
-        )
+        .map(|ring| json!({ "window": ring.window, "heap": ring.heap, "dep_pool": ring.dep_pool }))
         .collect();
-    let facts = serde_json::json!({
+    let facts = json!({
         "clusters": opening.clusters,
         "control_threads": opening.control_threads,
         "hazards": format!("{:?}", config.hazards).to_lowercase(),
@@ -165,11 +165,31 @@ fn describe(info: &mut DumpInfo, opening: &Opening<'_>, config: &RunConfig, requ
         "level": request.level_name(),
         "selectors": request.selectors,
         "collect": request.collect_name(),
+        "injections": config.injections.iter().map(ToString::to_string).collect::<Vec<_>>(),
     });
-    if let serde_json::Value::Object(facts) = facts {
+    if let Value::Object(facts) = facts {
         info.config = facts;
     }
     info.versions.insert("argus".into(), env!("CARGO_PKG_VERSION").into());
+}
+
+/// What run.json says of a fault that was made on purpose.
+fn injected(done: &Injected) -> Value {
+    let max_change = match done.max_change {
+        finite if finite.is_finite() => json!(finite),
+        infinite => infinite.to_string().into(),
+    };
+    json!({
+        "kernel": done.injection.kernel,
+        "n": done.injection.nth,
+        "kind": done.injection.kind.name(),
+        "task_id": done.task.map(|task| task.to_string()),
+        "argument": done.argument,
+        "elements": done.elements,
+        "changed": done.changed,
+        "max_change": max_change,
+        "what": done.what,
+    })
 }
 
 fn orchestration_args(opening: &Opening<'_>, named: &[(String, argus_abi::DType)]) -> Vec<OrchestrationArg> {

@@ -5,6 +5,7 @@ use std::time::Duration;
 use argus_gm::Fill;
 
 use crate::error::ConfigError;
+use crate::inject::Injection;
 use crate::platform::Platform;
 
 /// Rings of a run; scope depth beyond shares the last.
@@ -59,6 +60,8 @@ pub struct RunConfig {
     pub progress_timeout: Duration,
     /// Longest time `get_tensor_data` and `set_tensor_data` wait.
     pub tensor_timeout: Duration,
+    /// Faults to make on purpose.
+    pub injections: Vec<Injection>,
 }
 
 impl Default for RunConfig {
@@ -74,6 +77,7 @@ impl Default for RunConfig {
             fill: Fill::Poison,
             progress_timeout: Duration::from_secs(10),
             tensor_timeout: Duration::from_secs(15),
+            injections: Vec::new(),
         }
     }
 }

@@ -1,5 +1,7 @@
 //! A device: global memory of a platform, and the runs on it.
 
+mod alone;
+
 use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::AtomicBool;
@@ -16,6 +18,7 @@ use crate::graph::abg::Abg;
 use crate::graph::frame::{Frame, ScopeMode};
 use crate::graph::hbg::{Hbg, TensorPair};
 use crate::graph::trb::Trb;
+use crate::inject::{self, Injected, Injector};
 use crate::monitor;
 use crate::platform::Platform;
 use crate::program::{EntryArgs, HostArgs, Orchestration, Program};
@@ -23,9 +26,13 @@ use crate::schedule::Scheduler;
 use crate::schedule::capture::Capture;
 use crate::schedule::chip::Chip;
 use crate::schedule::crew::{Crew, panic_message};
+use crate::schedule::hooks::Hooks;
 use crate::schedule::ring::Ring;
 use crate::schedule::task::Task;
 use crate::sync::relock;
+use crate::watch::Watch;
+
+pub use alone::Alone;
 
 /// One simulated device. Several live side by side in one process; they share nothing.
 #[derive(Debug)]
@@ -35,6 +42,8 @@ pub struct Device {
     abandoned: bool,
     /// Set by anybody to end the run that goes on.
     interrupt: Arc<AtomicBool>,
+    watch: Watch,
+    injected: Vec<Injected>,
 }
 
 /// What a finished run tells.
@@ -106,7 +115,13 @@ struct Stage {
 
 impl Device {
     pub fn new(platform: &'static Platform) -> Device {
-        Device { platform, abandoned: false, interrupt: Arc::default() }
+        Device {
+            platform,
+            abandoned: false,
+            interrupt: Arc::default(),
+            watch: Watch::default(),
+            injected: Vec::new(),
+        }
     }
 
     pub fn platform(&self) -> &'static Platform {
@@ -116,6 +131,16 @@ impl Device {
     /// Setting the flag ends the run that goes on, soon and in order.
     pub fn interrupt_flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.interrupt)
+    }
+
+    /// Shows how far the run is that goes on.
+    pub fn watch(&self) -> Watch {
+        self.watch.clone()
+    }
+
+    /// What the injections of the last run did, in the order of its configuration.
+    pub fn injected(&self) -> &[Injected] {
+        &self.injected
     }
 
     /// Runs a program to its end. On success the output arguments hold the results; on failure arguments
@@ -178,12 +203,14 @@ impl Device {
         }
     }
 
-    fn prepare(&self, program: &Program, args: &HostArgs, config: &RunConfig) -> Result<Stage, RunError> {
+    fn prepare(&mut self, program: &Program, args: &HostArgs, config: &RunConfig) -> Result<Stage, RunError> {
+        self.injected.clear();
         if self.abandoned {
             return Err(ConfigError::Abandoned.into());
         }
         let (clusters, control_threads) = config.resolve(self.platform)?;
         args.check()?;
+        inject::check(&config.injections, &program.kernels)?;
         // Memory of its own for each run: what a run leaves behind cannot reach the next.
         let memory = Arc::new(GlobalMemory::new());
         let rings = match program.orchestration {
@@ -209,12 +236,19 @@ impl Device {
         capture: Option<(Capture, Vec<Recorder>)>,
     ) -> Result<RunReport, RunError> {
         let Stage { memory, rings, lanes, entry, clusters, control_threads } = stage;
+        let (capture, recorders) = capture.unzip();
+        let mut recorders = recorders.unwrap_or_default().into_iter();
+        let recorders: Vec<_> = (0..lanes).map(|_| recorders.next()).collect();
+        let injector = (!config.injections.is_empty())
+            .then(|| Injector::new(&config.injections, &program.kernels, &memory));
+        let hooks = (capture.is_some() || injector.is_some()).then_some(Hooks { capture, injector });
         let stop = Arc::new(AtomicBool::new(false));
         let scheduler = Arc::new_cyclic(|this| {
             let chip = Chip::new(self.platform, clusters as usize, config.fill, Arc::clone(&memory), &stop);
             let (kernels, crew) = (program.kernels.clone(), Crew::new(this.clone()));
-            Scheduler::new(chip, kernels, rings, lanes, Arc::clone(&stop), crew, capture)
+            Scheduler::new(chip, kernels, rings, recorders, Arc::clone(&stop), crew, hooks)
         });
+        let seen = self.watch.show(&scheduler);
         let started = Instant::now();
         let built = Arc::new(Mutex::new(Built::default()));
         let job = Job {
@@ -231,6 +265,7 @@ impl Device {
         }
         let ended = monitor::watch(&scheduler, config.progress_timeout, &self.interrupt);
         let elapsed = started.elapsed();
+        drop(seen);
         if ended.abandoned {
             self.abandoned = true;
         }
@@ -241,8 +276,14 @@ impl Device {
             task.unlink();
         }
         scheduler.dismantle();
+        let injector = scheduler.hooks.as_ref().and_then(|hooks| hooks.injector.as_ref());
+        let (injected, missed) = injector.map_or_else(Default::default, Injector::finish);
+        self.injected = injected;
         if let Some(error) = ended.error {
             return Err(error);
+        }
+        if let Some(missed) = missed {
+            return Err(missed.into());
         }
         collect(&memory, &entry, &built.pairs, args)?;
         Ok(RunReport { tasks: scheduler.completed(), elapsed, clusters, control_threads })

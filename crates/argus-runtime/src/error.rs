@@ -7,6 +7,8 @@ use argus_gm::MemoryError;
 use argus_tile::Fault;
 use thiserror::Error;
 
+use crate::inject::InjectionError;
+
 /// The reason an orchestration stops. Latched: once a run is fatal, every builder call returns it again.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 #[error("fatal {code}: {message}")]
@@ -82,6 +84,8 @@ pub enum RunError {
     KernelPanic { site: KernelSite, at: String, message: String },
     #[error("capture cannot start: {0}")]
     Capture(String),
+    #[error(transparent)]
+    Injection(#[from] InjectionError),
     #[error("the run was interrupted")]
     Interrupted,
     #[error("the orchestration panicked: {message}")]

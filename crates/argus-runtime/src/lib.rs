@@ -15,6 +15,9 @@
 //! | [`graph`] | three builders: how a task gets its edges and its memory |
 //! | [`schedule`] | one path from "ready" to "reclaimed" |
 //! | [`device`] | one run from arguments to results; `monitor` watches it |
+//! | [`structure`] | the graph of a program, without its data |
+//! | [`inject`] | faults on purpose |
+//! | [`watch`] | a look at the run that goes on, for whoever shows progress |
 //! | [`error`] | how a run fails |
 //!
 //! What it never does: keep global state, depend on the number of CPUs for progress, fail by a clock while
@@ -24,21 +27,27 @@ pub mod config;
 pub mod device;
 pub mod error;
 pub mod graph;
+pub mod inject;
 pub mod kernels;
 mod monitor;
 pub mod platform;
 pub mod program;
 pub mod schedule;
+pub mod structure;
 mod sync;
+pub mod watch;
 
 pub use config::{Hazards, RINGS, RingConfig, RunConfig};
-pub use device::{CaptureRequest, Captured, CapturedRun, Collect, Device, Opening, RunReport};
+pub use device::{Alone, CaptureRequest, Captured, CapturedRun, Collect, Device, Opening, RunReport};
 pub use error::{ConfigError, Fatal, KernelSite, RunError};
 pub use graph::abg::Abg;
 pub use graph::arg::{Arg, MixedKernels, TaskOutputs, TensorCreateInfo};
 pub use graph::frame::ScopeMode;
 pub use graph::hbg::{Hbg, SlotInfo};
 pub use graph::trb::Trb;
+pub use inject::{Injected, Injection, InjectionError, InjectionKind};
 pub use kernels::{KernelEntry, KernelTable};
 pub use platform::{A2A3SIM, A5SIM, PLATFORMS, Platform, PlatformError};
 pub use program::{EntryArgs, HostArgs, HostTensor, Orchestration, Program};
+pub use structure::{GraphEdge, GraphTask, TaskGraph};
+pub use watch::{Look, Watch};

@@ -37,7 +37,7 @@ pub fn watch(scheduler: &Scheduler, limit: Duration, interrupt: &AtomicBool) -> 
         }
         let now = Progress::of(scheduler);
         // A producer that waits for the collector is not stuck: it goes on as soon as there is room.
-        let capturing = scheduler.capture.as_ref().is_some_and(|capture| capture.status.is_waiting());
+        let capturing = scheduler.capture().is_some_and(|capture| capture.status.is_waiting());
         if now.counts != progress.counts || now.cores != progress.cores || capturing {
             progress = now;
         } else if progress.at.elapsed() >= limit {

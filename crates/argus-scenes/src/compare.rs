@@ -151,7 +151,7 @@ fn relative_error(error: f64, expected: f64) -> f64 {
 }
 
 /// JSON has no NaN and no infinities; a name keeps them apart where a plain number would become null.
-fn number_or_name<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
+pub fn number_or_name<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok, S::Error> {
     if value.is_finite() { serializer.serialize_f64(*value) } else { serializer.collect_str(value) }
 }
 

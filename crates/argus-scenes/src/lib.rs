@@ -12,11 +12,13 @@
 //! | [`params`] | the parameters of cases, and the presets |
 //! | [`inputs`] | inputs that are the same bits on every machine |
 //! | [`reference`](mod@reference) | what each kernel and each scene must produce |
+//! | [`isolated`] | what a single task must produce from the inputs it had |
 //! | [`compare`] | outputs against references, within a tolerance |
 #![forbid(unsafe_code)]
 
 pub mod compare;
 pub mod inputs;
+pub mod isolated;
 pub mod kernels;
 pub mod params;
 pub mod play;

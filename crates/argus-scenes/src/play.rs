@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use argus_runtime::{Device, HostArgs, Platform, Program, RunConfig, RunError, RunReport};
+use argus_runtime::{Device, HostArgs, Injection, Platform, Program, RunConfig, RunError, RunReport};
 use thiserror::Error;
 
 use crate::compare::{LengthMismatch, OutputVerdict, Tolerance, compare};
@@ -26,6 +26,8 @@ pub struct PlayOptions {
     /// Heap bytes of every ring.
     pub ring_heap: Option<u64>,
     pub reference_hazards: bool,
+    /// Faults to make on purpose.
+    pub injections: Vec<Injection>,
 }
 
 /// One round.
@@ -109,6 +111,7 @@ pub fn play_with<E: From<LengthMismatch>>(
     if options.reference_hazards {
         config.hazards = argus_runtime::Hazards::Reference;
     }
+    config.injections.clone_from(&options.injections);
     if let Some(configure) = options.configure {
         configure(&mut config);
     }

@@ -11,6 +11,7 @@ use crate::fault::Fault;
 use crate::kernel::KernelResult;
 use crate::log::{InstrLog, LogEntry};
 use crate::memory::Memory;
+use crate::observe::Observer;
 use crate::opcode::Opcode;
 use crate::pipe::ClusterPipes;
 use crate::sizes::CoreSizes;
@@ -39,7 +40,8 @@ pub struct Core {
     pub(crate) status: Arc<CoreStatus>,
     pub(crate) member: Member,
     pub(crate) flags: Flags,
-    log: Option<InstrLog>,
+    pub(crate) log: Option<InstrLog>,
+    pub(crate) observer: Option<Box<dyn Observer>>,
 }
 
 impl Core {
@@ -62,6 +64,7 @@ impl Core {
             },
             flags: Flags::default(),
             log: None,
+            observer: None,
         }
     }
 
@@ -140,11 +143,9 @@ impl Core {
             return Err(Fault::stopped().issued(opcode, index, caller));
         }
         let value = run(self).map_err(|fault| fault.issued(opcode, index, caller))?;
-        if self.log.is_some() {
+        if self.log.is_some() || self.observer.is_some() {
             let entry = entry(self, value);
-            if let Some(log) = &mut self.log {
-                log.entries.push(entry);
-            }
+            self.tell(index, entry, caller)?;
         }
         Ok(value)
     }

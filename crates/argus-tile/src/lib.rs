@@ -36,7 +36,7 @@
 //! | `movement` | moves on the core |
 //! | `pipe`, `exchange` | tiles between the cores of a cluster |
 //! | `sync` | flags, barriers, cache maintenance |
-//! | `opcode`, `log`, `status`, `fault` | what others learn of it |
+//! | `opcode`, `log`, `observe`, `status`, `fault` | what others learn of it |
 
 mod broadcast;
 mod convert;
@@ -55,6 +55,7 @@ mod matrix;
 mod memory;
 mod movement;
 mod number;
+mod observe;
 mod opcode;
 mod pack;
 mod pipe;
@@ -76,6 +77,7 @@ pub use crate::global::{Global, GlobalLayout, GlobalShape};
 pub use crate::kernel::{Kernel, KernelResult};
 pub use crate::layout::{BlockOrder, InnerOrder, Layout};
 pub use crate::log::{Flag, InstrLog, LogEntry, LogOperand, Place, Work};
+pub use crate::observe::Observer;
 pub use crate::opcode::{Opcode, Pipe};
 pub use crate::pipe::{ClusterPipes, Direction, Split, TPipe};
 pub use crate::scalar::{Scalar, ScalarValue};

@@ -76,6 +76,8 @@ pub enum Place {
         addr: u32,
         dtype: DType,
         layout: Layout,
+        /// Bytes of a box.
+        fractal: u16,
         /// Storage rows and columns.
         shape: [u32; 2],
         valid: [u32; 2],
@@ -118,6 +120,18 @@ impl LogEntry {
 
     pub(crate) fn reads_global(self, name: &'static str, global: &Global) -> LogEntry {
         self.operand(name, false, global_place(global))
+    }
+
+    /// One element of a tensor walk, `offset` elements from its start.
+    pub(crate) fn element(self, name: &'static str, written: bool, global: &Global, offset: u64) -> LogEntry {
+        let place = Place::Global {
+            addr: global.address(offset),
+            dtype: global.dtype(),
+            shape: [1; 5],
+            stride: [1; 5],
+            layout: GlobalLayout::Nd,
+        };
+        self.operand(name, written, place)
     }
 
     pub(crate) fn scalar(mut self, value: ScalarValue) -> LogEntry {
@@ -165,6 +179,7 @@ fn tile_place(tile: &Tile) -> Place {
         addr: tile.addr,
         dtype: tile.dtype,
         layout: tile.layout(),
+        fractal: tile.fractal,
         shape: [tile.rows, tile.cols],
         valid: [tile.valid_rows, tile.valid_cols],
     }

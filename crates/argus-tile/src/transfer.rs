@@ -76,7 +76,7 @@ impl Core {
             },
             |_, _| {
                 LogEntry::new(Opcode::LoadScalar, Pipe::S, caller)
-                    .reads_global("src", src)
+                    .element("src", false, src, index)
                     .bytes(size_of::<T>() as u64)
             },
         )
@@ -97,7 +97,7 @@ impl Core {
             },
             |_| {
                 LogEntry::new(Opcode::StoreScalar, Pipe::S, caller)
-                    .writes_global("dst", dst)
+                    .element("dst", true, dst, index)
                     .bytes(size_of::<T>() as u64)
             },
         )

@@ -2,9 +2,19 @@
 //!
 //! Numbers may start with a minus sign here: that they are negative is then said in words about the number.
 
+mod dumps;
+mod find;
+mod replay;
+
 use std::path::PathBuf;
 
 use clap::{Args, Parser, Subcommand, ValueEnum};
+
+pub use dumps::{
+    ConvertArgs, ExportArgs, ExportFormat, FilterArgs, Layout, StatsArgs, TuiArgs, VerifyArgs, ViewArgs,
+};
+pub use find::{DiffArgs, FindArgs, LimitArgs, SceneArgs};
+pub use replay::{ReplayArgs, TaskArgs};
 
 /// Runs task graphs of NPU tile kernels on simulated chips.
 #[derive(Debug, Parser)]
@@ -28,6 +38,24 @@ pub enum Command {
     List(ListArgs),
     /// Runs a case of a scene and compares its outputs with an independent reference
     Run(Box<RunArgs>),
+    /// Lists the records of a dump, or shows their values
+    View(Box<ViewArgs>),
+    /// Browses a dump on the full screen: tasks, arguments, values, heat maps
+    Tui(TuiArgs),
+    /// Statistics of the values of a dump
+    Stats(Box<StatsArgs>),
+    /// Checks a dump against its checksums, its graph and itself
+    Verify(VerifyArgs),
+    /// Writes a dump in other formats: text, NumPy, safetensors, Parquet, CSV
+    Export(Box<ExportArgs>),
+    /// Writes a dump in another layout: ours, or the reference's of June or August
+    Convert(ConvertArgs),
+    /// Finds the first wrong task, and says whether it introduced the error or inherited it
+    Find(Box<FindArgs>),
+    /// Compares two dumps record by record
+    Diff(DiffArgs),
+    /// Runs one task alone with its captured bytes and compares its results bit by bit
+    Replay(Box<ReplayArgs>),
 }
 
 #[derive(Debug, Args)]
@@ -42,6 +70,10 @@ pub struct ListArgs {
 pub struct RunArgs {
     /// Name of the scene, see `argus list`
     pub scene: String,
+
+    /// A word that belongs to nothing; taken here so that the answer can say what was probably meant
+    #[arg(hide = true)]
+    pub stray: Option<String>,
 
     /// Case of the scene, by name or alias [default: its first]
     #[arg(long, value_name = "NAME")]
@@ -98,6 +130,12 @@ pub struct RunArgs {
     /// Heap of each ring, in bytes, KiB, MiB or GiB [default: 256MiB]
     #[arg(long, value_name = "SIZE")]
     pub ring_heap: Option<String>,
+
+    /// Make a fault on purpose: KERNEL[:N]:KIND, in the Nth task of a kernel, counted from 0 in the order of
+    /// submission [default: 0]; may be repeated. Kinds: scale, bitflip, nan, zero-row, shift-row, skip-write,
+    /// stale-read
+    #[arg(long, value_name = "FAULT")]
+    pub inject: Vec<String>,
 
     #[command(flatten)]
     pub dump: DumpArgs,
@@ -174,6 +212,7 @@ Examples:
   argus run mixed_example -p a5sim --block-dim 8 --json
   argus run paged_attention --case CaseSmall1 --dump-tensor
   argus run paged_attention --dump-tensor --dump-select kernel=SF,stage=after --dump-stats
+  argus run paged_attention --dump-tensor --inject PV:1:zero-row
 
 Exit codes: 0 outputs agree, 1 outputs differ or the run failed, 2 wrong usage.";
 

@@ -74,6 +74,9 @@ impl Recording {
         let told = kept.as_ref().map(|kept| format!("the dump is in {}", kept.summary.directory.display()));
         match (result, problems.first()) {
             (Err(error), None) => {
+                if kept.is_none() {
+                    remove_empty(&path);
+                }
                 let failure = Failure::run(error);
                 Err(match told {
                     Some(told) => failure.also(told),

@@ -10,21 +10,41 @@
 //! | [`run`] | `argus run`: from arguments to a played case |
 //! | [`dump`] | `argus run --dump-...`: from the flags to a recorded run |
 //! | [`interrupt`] | Ctrl-C ends a run in order |
+//! | [`progress`] | progress of a long run, on a terminal only |
+//! | [`dumps`] | from what was typed to an open dump and some of its records |
+//! | [`view`], [`array`] | `argus view`: records as a table, tensors as text |
+//! | [`tui`] | `argus tui`: a full-screen browser of dumps |
+//! | [`stats`], [`verify`] | `argus stats`, `argus verify` |
+//! | [`export`] | `argus export`, `argus convert` |
+//! | [`find`] | `argus find`, `argus diff` |
+//! | [`replay`] | `argus replay` |
+//! | [`bar`] | progress of other long work |
 //! | [`report`] | what `argus run` tells, as text and as JSON |
 //! | [`table`] | tables without lines |
 //! | [`failure`] | why a command failed, with a hint and an exit code |
 //! | [`output`] | the only place that writes to stdout and stderr |
 #![forbid(unsafe_code)]
 
+mod array;
+mod bar;
 mod cli;
 mod dump;
+mod dumps;
+mod export;
 mod failure;
+mod find;
 mod interrupt;
 mod list;
 mod output;
+mod progress;
+mod replay;
 mod report;
 mod run;
+mod stats;
 mod table;
+mod tui;
+mod verify;
+mod view;
 
 use std::process::ExitCode;
 
@@ -42,6 +62,15 @@ fn main() -> ExitCode {
     let (json, ended) = match &cli.command {
         Command::List(args) => (args.json, list::list(args)),
         Command::Run(args) => (args.json, run_scene(args)),
+        Command::View(args) => (args.json, view::view(args)),
+        Command::Tui(args) => (false, tui::tui(args)),
+        Command::Stats(args) => (args.json, stats::stats(args)),
+        Command::Verify(args) => (args.json, verify::verify(args)),
+        Command::Export(args) => (args.json, export::export(args)),
+        Command::Convert(args) => (args.json, export::convert(args)),
+        Command::Find(args) => (args.json, find::find(args)),
+        Command::Diff(args) => (args.json, find::diff(args)),
+        Command::Replay(args) => (args.json, replay::replay(args)),
     };
     ended.unwrap_or_else(|failure| output::failed(&failure, json))
 }

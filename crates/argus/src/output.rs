@@ -36,6 +36,24 @@ pub fn print(text: &str) -> Result<(), Failure> {
     .map_err(|error| Failure::failed(anyhow::Error::new(error).context("cannot write the result")))
 }
 
+/// Lets `write` write a result of any length; it is told whether colours are wanted.
+pub fn stream(write: impl FnOnce(&mut dyn Write, bool) -> io::Result<()>) -> Result<(), Failure> {
+    let stdout = io::stdout();
+    let colour = anstream::AutoStream::choice(&stdout) != anstream::ColorChoice::Never;
+    unless_reader_left(|| {
+        let mut out = io::BufWriter::with_capacity(1 << 18, stdout.lock());
+        write(&mut out, colour)?;
+        out.flush()
+    })
+    .map_err(|error| Failure::failed(anyhow::Error::new(error).context("cannot write the result")))
+}
+
+/// Says something about a result that is not the result: on stderr, so that pipes get the result alone.
+pub fn remark(text: &str) -> Result<(), Failure> {
+    let mut stderr = anstream::stderr().lock();
+    stderr.write_all(text.as_bytes()).map_err(|error| Failure::failed(anyhow::Error::new(error)))
+}
+
 /// Writes a result as one JSON object.
 pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value).map_err(Failure::failed)?;

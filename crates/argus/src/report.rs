@@ -94,6 +94,7 @@ mod tests {
             platform: &A2A3SIM,
             played: Played { rounds: rounds.collect(), tolerance },
             kept: Vec::new(),
+            injected: Vec::new(),
         }
     }
 

@@ -5,15 +5,18 @@ use std::time::Duration;
 use anyhow::anyhow;
 use argus_abi::FatalCode;
 use argus_record::Names;
-use argus_runtime::{ConfigError, PLATFORMS, Platform, PlatformError, RunError};
+use argus_runtime::{
+    ConfigError, Injected, Injection, InjectionError, PLATFORMS, Platform, PlatformError, RunError,
+};
 use argus_scenes::compare::Tolerance;
-use argus_scenes::play::{PlayError, PlayOptions, Played, play_with};
+use argus_scenes::play::{PlayError, PlayOptions, Played, Stage, play_with};
 use argus_scenes::registry::{self, Case, RuntimeKind, Scene, SceneError, scenes};
 
 use crate::cli::{Deps, RunArgs};
 use crate::dump::{self, Kept, Recording};
 use crate::failure::{Failure, did_you_mean};
 use crate::interrupt::Interrupt;
+use crate::progress::Progress;
 
 /// A case that was played to its end.
 pub struct Summary {
@@ -24,9 +27,14 @@ pub struct Summary {
     pub played: Played,
     /// The dump of each round, if the run was captured.
     pub kept: Vec<Kept>,
+    /// Faults that were made on purpose in the last round.
+    pub injected: Vec<Injected>,
 }
 
 pub fn run(args: &RunArgs) -> Result<Summary, Failure> {
+    if let Some(stray) = &args.stray {
+        return Err(stray_word(args, stray));
+    }
     let platform = Platform::by_name(&args.platform).map_err(no_platform)?;
     let scene = registry::scene(&args.scene).map_err(|error| {
         let hint = did_you_mean(&args.scene, scenes().iter().map(|scene| scene.name));
@@ -46,26 +54,48 @@ pub fn run(args: &RunArgs) -> Result<Summary, Failure> {
         reference_hazards: args.deps == Deps::Reference,
         ring_window: args.ring_window,
         ring_heap: args.ring_heap.as_deref().map(dump::size).transpose()?,
+        injections: injections(&args.inject)?,
         ..PlayOptions::default()
     };
     let names = Names { scene: scene.name.into(), case: case.name.into(), runtime: runtime.name().into() };
     let mut recording = Recording::new(&args.dump, names, options.rounds)?;
     let interrupt = Interrupt::default();
+    let mut progress = Progress::new(args.json, options.rounds);
+    let mut injected = Vec::new();
     let played = play_with(case, runtime, platform, &options, |stage| {
-        interrupt.reaches(stage.device);
-        match &mut recording {
-            Some(recording) => recording.run(stage).map_err(explained),
-            None => stage
-                .device
-                .run(stage.program, stage.args, stage.config)
-                .map_err(|error| explained(Failure::run(error))),
-        }
-    })?;
+        let Stage { device, program, args, config, round } = stage;
+        interrupt.reaches(device);
+        progress.round(device, round);
+        let ended = match &mut recording {
+            Some(recording) => recording.run(Stage { device: &mut *device, program, args, config, round }),
+            None => device.run(program, args, config).map_err(Failure::run),
+        };
+        injected = device.injected().to_vec();
+        ended.map_err(explained)
+    });
+    drop(progress);
+    let played = played?;
     let kept = recording.map_or_else(Vec::new, |recording| recording.kept);
-    Ok(Summary { scene, case, runtime, platform, played, kept })
+    Ok(Summary { scene, case, runtime, platform, played, kept, injected })
 }
 
-fn no_platform(error: PlatformError) -> Failure {
+/// The answer to a second word beside the scene.
+fn stray_word(args: &RunArgs, stray: &str) -> Failure {
+    let after_flag = || {
+        let mut words = std::env::args().skip_while(|word| word != "--dump-args").skip(1);
+        words.next().filter(|word| *word == stray || *word == args.scene)
+    };
+    match args.dump.dump_args.as_ref().and_then(|_| after_flag()) {
+        Some(value) => dump::dump_args_value(&value),
+        None => Failure::usage(anyhow!("'{stray}' belongs to nothing: one scene is run at a time")),
+    }
+}
+
+fn injections(texts: &[String]) -> Result<Vec<Injection>, Failure> {
+    texts.iter().map(|text| text.parse::<Injection>().map_err(Failure::usage)).collect()
+}
+
+pub fn no_platform(error: PlatformError) -> Failure {
     let hint = match &error {
         PlatformError::Hardware { twin, .. } => Some(format!("-p {twin}")),
         PlatformError::Unknown { name } => did_you_mean(name, PLATFORMS.map(|platform| platform.name)),
@@ -73,7 +103,7 @@ fn no_platform(error: PlatformError) -> Failure {
     Failure::usage(error).hint(hint)
 }
 
-fn no_case(scene: &Scene, error: SceneError) -> Failure {
+pub fn no_case(scene: &Scene, error: SceneError) -> Failure {
     let hint = match &error {
         SceneError::Case { name, .. } => {
             let known = scene.cases.iter().flat_map(names_of);
@@ -100,7 +130,7 @@ fn rounds(rounds: u32) -> Result<u32, Failure> {
     Ok(rounds)
 }
 
-fn timeout(seconds: f64) -> Result<Duration, Failure> {
+pub fn timeout(seconds: f64) -> Result<Duration, Failure> {
     match Duration::try_from_secs_f64(seconds) {
         Ok(time) if !time.is_zero() => Ok(time),
         _ => Err(Failure::usage(anyhow!("timeout is {seconds}; it must be a number of seconds above 0"))),
@@ -133,6 +163,7 @@ fn explained(failure: Failure) -> Failure {
         RunError::Config(
             NoBlocks | NoControlThreads | ZeroTime { .. } | Window { .. } | Heap { .. } | DepPool { .. },
         ) => failure.blamed_on_usage(),
+        RunError::Injection(InjectionError::NoKernel { .. }) => failure.blamed_on_usage(),
         RunError::Config(TooManyBlocks { asked, .. }) => {
             let chip = larger(&|chip| chip.clusters >= asked);
             failure.blamed_on_usage().hint(chip.map(|chip| format!("{} has {}", chip.name, chip.clusters)))

@@ -1,8 +1,10 @@
 //! Reads a journal: of a finished run, of one that goes on, or of one that was killed.
 
 use std::io;
+use std::ops::Range;
 use std::path::{Path, PathBuf};
 
+use rayon::prelude::*;
 use thiserror::Error;
 use zerocopy::{FromBytes, IntoBytes};
 
@@ -11,7 +13,10 @@ use super::{
     ArgumentRecord, ENTRY_BYTES, EdgesRecord, EndRecord, HEADER_BYTES, Header, KernelRecord, LossRecord,
     MAGIC, SkipRecord, TaskRecord, VERSION, kind,
 };
-use crate::map::MappedFile;
+use crate::map::Bytes;
+
+/// Entries that one thread checks at a time.
+const STEP: usize = 4096;
 
 /// Why a file cannot be read as a journal at all.
 #[derive(Debug, Error)]
@@ -64,11 +69,6 @@ pub enum Damage {
     Kind,
 }
 
-enum Bytes {
-    Mapped(MappedFile),
-    Owned(Vec<u8>),
-}
-
 /// A journal whose whole entries have been checked.
 pub struct Journal {
     bytes: Bytes,
@@ -80,9 +80,9 @@ pub struct Journal {
 impl Journal {
     /// Maps the file as long as it is now and checks every entry.
     pub fn open(path: &Path) -> Result<Journal, JournalError> {
-        let map = MappedFile::open(path)
-            .map_err(|source| JournalError::Open { path: path.to_path_buf(), source })?;
-        Journal::check(Bytes::Mapped(map))
+        let bytes =
+            Bytes::open(path).map_err(|source| JournalError::Open { path: path.to_path_buf(), source })?;
+        Journal::check(bytes)
     }
 
     /// A journal that is in memory.
@@ -90,46 +90,11 @@ impl Journal {
         Journal::check(Bytes::Owned(bytes))
     }
 
-    fn check(bytes: Bytes) -> Result<Journal, JournalError> {
-        let mut journal =
-            Journal { header: read_header(slice(&bytes))?, bytes, entries: 0, tail: Tail::Open };
-        let (entries, tail) = journal.scan();
-        journal.entries = entries;
-        journal.tail = tail;
-        Ok(journal)
-    }
-
-    /// Finds the first entry that cannot be believed.
-    fn scan(&self) -> (usize, Tail) {
-        let bytes = slice(&self.bytes);
-        let mut number = 0;
-        loop {
-            let at = (HEADER_BYTES + number * ENTRY_BYTES) as u64;
-            let rest = bytes.get(at as usize..).unwrap_or(&[]);
-            if rest.is_empty() {
-                return (number, Tail::Open);
-            }
-            let Ok((entry, _)) = RawEntry::read_from_prefix(rest) else {
-                return (number, Tail::Torn { at });
-            };
-            if entry.kind == 0 && entry.as_bytes().iter().all(|&byte| byte == 0) {
-                return (number, Tail::Open);
-            }
-            let damaged = |why| Tail::Damaged { at, why };
-            if crc32fast::hash(&entry.as_bytes()[4..]) != entry.crc {
-                return (number, damaged(Damage::Checksum));
-            }
-            if entry.number != number as u64 {
-                return (number, damaged(Damage::Number));
-            }
-            if decode(&entry).is_none() {
-                return (number, damaged(Damage::Kind));
-            }
-            number += 1;
-            if entry.kind == kind::END {
-                return (number, Tail::Ended);
-            }
-        }
+    /// Checks every entry of `bytes`.
+    pub(crate) fn check(bytes: Bytes) -> Result<Journal, JournalError> {
+        let header = read_header(&bytes)?;
+        let (entries, tail) = scan(&bytes);
+        Ok(Journal { bytes, header, entries, tail })
     }
 
     pub fn header(&self) -> &Header {
@@ -158,7 +123,7 @@ impl Journal {
         if number >= self.entries {
             return None;
         }
-        let rest = slice(&self.bytes).get(HEADER_BYTES + number * ENTRY_BYTES..)?;
+        let rest = self.bytes.get(HEADER_BYTES + number * ENTRY_BYTES..)?;
         decode(&RawEntry::read_from_prefix(rest).ok()?.0)
     }
 
@@ -176,11 +141,48 @@ impl Journal {
     }
 }
 
-fn slice(bytes: &Bytes) -> &[u8] {
-    match bytes {
-        Bytes::Mapped(map) => map,
-        Bytes::Owned(bytes) => bytes,
+/// Finds how many entries can be believed, and what ends them.
+fn scan(bytes: &[u8]) -> (usize, Tail) {
+    let room = bytes.len().saturating_sub(HEADER_BYTES);
+    let whole = room / ENTRY_BYTES;
+    let stop = (0..whole.div_ceil(STEP))
+        .into_par_iter()
+        .find_map_first(|step| first_stop(bytes, step * STEP..whole.min((step + 1) * STEP)));
+    stop.unwrap_or_else(|| match room % ENTRY_BYTES {
+        0 => (whole, Tail::Open),
+        _ => (whole, Tail::Torn { at: position(whole) }),
+    })
+}
+
+/// The first of `entries` behind which nothing is to be read.
+fn first_stop(bytes: &[u8], entries: Range<usize>) -> Option<(usize, Tail)> {
+    for number in entries {
+        let at = position(number);
+        // Copied out first: the file may belong to a run that goes on.
+        let (entry, _) = RawEntry::read_from_prefix(bytes.get(at as usize..)?).ok()?;
+        if entry.kind == 0 && entry.as_bytes().iter().all(|&byte| byte == 0) {
+            return Some((number, Tail::Open));
+        }
+        let damaged = |why| Some((number, Tail::Damaged { at, why }));
+        if crc32fast::hash(&entry.as_bytes()[4..]) != entry.crc {
+            return damaged(Damage::Checksum);
+        }
+        if entry.number != number as u64 {
+            return damaged(Damage::Number);
+        }
+        if !(kind::KERNEL..=kind::END).contains(&entry.kind) {
+            return damaged(Damage::Kind);
+        }
+        if entry.kind == kind::END {
+            return Some((number + 1, Tail::Ended));
+        }
     }
+    None
+}
+
+/// Where entry `number` starts.
+fn position(number: usize) -> u64 {
+    (HEADER_BYTES + number * ENTRY_BYTES) as u64
 }
 
 fn read_header(bytes: &[u8]) -> Result<Header, JournalError> {

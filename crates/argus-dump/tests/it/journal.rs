@@ -20,7 +20,7 @@ fn sample() -> Vec<u8> {
     let lane = LaneLedger { lost_entries: 1, lost_bytes: 2, waits: 3, wait_ns: 4 };
     let ledger = LedgerSummary { lost_entries: 1, lost_bytes: 2, lanes: vec![lane] };
     let error = Some("kernel QK never answered: ".to_owned() + &"ä".repeat(60));
-    writer.finish(RunEnd { status: RunStatus::Failed, error, ledger }).unwrap();
+    writer.finish(RunEnd { status: RunStatus::Failed, error, ledger, ..RunEnd::default() }).unwrap();
     std::fs::read(directory.path().join("tensor_dump.journal")).unwrap()
 }
 

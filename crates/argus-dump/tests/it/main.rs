@@ -4,8 +4,16 @@
 mod common;
 mod directory;
 mod failures;
+mod filter;
+mod foreign;
+mod hostile;
 mod journal;
 mod killed;
+mod locate;
 mod manifest;
 mod payload;
+mod python;
+mod samples;
 mod statistics;
+mod summary;
+mod verify;

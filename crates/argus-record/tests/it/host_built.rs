@@ -1,6 +1,7 @@
 //! Host-built graphs say themselves what their slots hold. What they do not say is not guessed.
 
 use argus_abi::{ArgDirection, CoreType, DType};
+use argus_capture::Level;
 use argus_record::{RecordProblem, RecordRequest};
 use argus_runtime::{A2A3SIM, A5SIM, KernelEntry, SlotInfo};
 
@@ -32,8 +33,16 @@ fn scalar() -> SlotInfo {
 /// What the orchestration says of the slots of its n-th task.
 type Info = fn(usize) -> Option<Vec<SlotInfo>>;
 
+/// Tasks and the slots that are marked of them.
+type Marks = &'static [(usize, &'static [usize])];
+
 /// A chain of tasks, each with the information that `info` gives, or none.
 fn chain(tasks: usize, info: Info) -> Subject {
+    marked_chain(tasks, info, &[])
+}
+
+/// A chain of which some slots of some tasks are marked.
+fn marked_chain(tasks: usize, info: Info, marks: Marks) -> Subject {
     let orchestration = hbg(move |hbg, _| {
         let cells = hbg.upload(0)?;
         hbg.record_tensor_pair(0, cells)?;
@@ -46,7 +55,7 @@ fn chain(tasks: usize, info: Info) -> Subject {
                 hbg.add_successor(task - 1, task)?;
             }
         }
-        Ok(())
+        marks.iter().try_for_each(|&(task, slots)| hbg.dump(task, slots))
     });
     Subject::new(program(vec![bump_raw()], orchestration), arguments(&[&[1, 2, 3, 4]]))
 }
@@ -155,4 +164,44 @@ fn who_asks_for_the_graph_alone_misses_no_information() {
     let request = RecordRequest { level: None, ..RecordRequest::default() };
     let recorded = chain(3, |_| None).record(&A2A3SIM, &request);
     recorded.complete("no arguments were asked for");
+}
+
+/// Everything is told of every task.
+fn told(_: usize) -> Option<Vec<SlotInfo>> {
+    Some(vec![vector(), scalar(), scalar()])
+}
+
+#[test]
+fn marked_slots_are_captured_alone_or_with_their_payload() {
+    let subject = marked_chain(3, told, &[(0, &[0]), (2, &[1, 2])]);
+    for platform in [&A2A3SIM, &A5SIM] {
+        let request = RecordRequest { level: Some(Level::Partial), ..RecordRequest::default() };
+        let dump = subject.record(platform, &request).complete("partial");
+        let mut partial = model(&subject, 3);
+        partial.expected.retain(|key, _| matches!((key.0, key.2), (0, 0) | (2, 1 | 2)));
+        assert_eq!(partial.expected.len(), 4, "an in/out tensor before and after, and two scalars");
+        partial.assert_dump(&dump, "partial");
+
+        let request = RecordRequest { level: Some(Level::Hybrid), ..RecordRequest::default() };
+        let dump = subject.record(platform, &request).complete("hybrid");
+        model(&subject, 3).assert_facts(&dump, "hybrid");
+        let stored: Vec<_> = dump.records.iter().filter(|record| record.payload.is_some()).collect();
+        assert!(stored.iter().all(|record| (record.task, record.arg) == (0, 0)), "{stored:?}");
+        let cells = |values: [i32; 4]| values.into_iter().flat_map(i32::to_le_bytes).collect::<Vec<u8>>();
+        let payloads: Vec<_> = stored.iter().map(|record| record.payload.clone().unwrap()).collect();
+        assert_eq!(payloads, [cells([1, 2, 3, 4]), cells([2, 3, 4, 5])]);
+    }
+}
+
+#[test]
+fn a_mark_on_what_is_not_there_is_fatal() {
+    const CASES: &[(Marks, &str)] = &[
+        (&[(0, &[3])], "task 0 has no slot 3: it has 3"),
+        (&[(1, &[0])], "there is no task 1 in a graph of 1 tasks"),
+    ];
+    for (marks, says) in CASES {
+        let recorded = marked_chain(1, told, marks).record(&A2A3SIM, &RecordRequest::default());
+        let error = recorded.run.result.unwrap_err().to_string();
+        assert!(error.contains(says), "{error}");
+    }
 }

@@ -14,6 +14,8 @@ mod truth_vector;
 
 mod endings;
 mod host_built;
+mod injected;
+mod isolated;
 mod levels;
 mod numbers;
 mod pressure;

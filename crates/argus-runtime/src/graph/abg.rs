@@ -46,6 +46,9 @@ impl Abg {
         for creator in &creators {
             task.retain(creator);
         }
+        if let Some(hooks) = &self.frame.scheduler.hooks {
+            hooks.submitted(&task, &[]);
+        }
         for &producer in &arg.dependencies {
             self.add_dependency(producer, task.id)?;
         }
@@ -74,7 +77,7 @@ impl Abg {
             return Err(self.frame.fail(Fatal::invalid(message)));
         }
         let found = self.frame.find(producer);
-        if let (Some(capture), Lookup::Live(_) | Lookup::Reclaimed) = (&self.frame.scheduler.capture, &found)
+        if let (Some(capture), Lookup::Live(_) | Lookup::Reclaimed) = (self.frame.scheduler.capture(), &found)
         {
             capture.edges(consumer.raw(), &[(producer.raw(), edge_reason::EXPLICIT)]);
         }

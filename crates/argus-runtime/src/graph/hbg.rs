@@ -170,6 +170,23 @@ impl Hbg {
         Ok(())
     }
 
+    /// Marks slots of a task: levels `partial` and `hybrid` capture them, if the task says what they hold.
+    pub fn dump(&mut self, task: usize, slots: &[usize]) -> Result<(), Fatal> {
+        let count = self.tasks.len();
+        let Some(marked) = self.tasks.get_mut(task) else {
+            return Err(Fatal::invalid(format!("there is no task {task} in a graph of {count} tasks")));
+        };
+        let args = &mut marked.args;
+        for &slot in slots {
+            if slot >= args.scalars.len() {
+                let message = format!("task {task} has no slot {slot}: it has {}", args.scalars.len());
+                return Err(Fatal::invalid(message));
+            }
+            args.marks |= 1 << slot;
+        }
+        Ok(())
+    }
+
     /// Makes task `to` wait for task `from`. An edge given twice counts twice and is met twice.
     pub fn add_successor(&mut self, from: usize, to: usize) -> Result<(), Fatal> {
         let count = self.tasks.len();
@@ -191,9 +208,12 @@ impl Hbg {
         for (from, to) in self.edges {
             let (from, to) = (&tasks[from as usize], &tasks[to as usize]);
             to.wait_for(from);
-            if let Some(capture) = &self.scheduler.capture {
+            if let Some(capture) = self.scheduler.capture() {
                 capture.edges(to.id.raw(), &[(from.id.raw(), edge_reason::EXPLICIT)]);
             }
+        }
+        if let Some(hooks) = &self.scheduler.hooks {
+            tasks.iter().for_each(|task| hooks.submitted(task, &[]));
         }
         for task in &tasks {
             self.scheduler.publish(task);

@@ -25,7 +25,7 @@ pub struct Trb {
 
 impl Trb {
     pub(crate) fn new(frame: Frame) -> Trb {
-        let map = TensorMap::new(frame.scheduler.capture.is_some());
+        let map = TensorMap::new(frame.scheduler.capture().is_some());
         Trb { frame, map }
     }
 
@@ -159,10 +159,10 @@ impl Trb {
         for creator in &creators {
             task.retain(creator);
         }
-        if let Some(capture) = &self.frame.scheduler.capture {
+        if let Some(hooks) = &self.frame.scheduler.hooks {
             let recorded: SmallVec<[(u64, u8); 8]> =
                 producers.iter().map(|(found, reason)| (found.id().raw(), *reason as u8)).collect();
-            capture.edges(task.id.raw(), &recorded);
+            hooks.submitted(&task, &recorded);
         }
         for producer in producers.into_iter().filter_map(|(found, _)| pending(found)) {
             task.wait_for(&producer);

@@ -220,6 +220,7 @@ impl Capture {
                 entry.shapes[..tensor.rank()].copy_from_slice(tensor.shape());
                 entry.strides[..tensor.rank()].copy_from_slice(tensor.stride());
                 entry.flags |= if tensor.is_contiguous != 0 { argument_flags::CONTIGUOUS } else { 0 };
+                entry.flags |= if tensor.owner() == task.id { argument_flags::CREATED } else { 0 };
                 _ = recorder.argument(entry, Some(tensor), &self.memory);
             }
         }

@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use argus_abi::{CoreType, Member};
 use argus_capture::Recorder;
 
+use crate::inject::Next;
 use crate::schedule::Scheduler;
 use crate::schedule::bits::CoreBits;
 use crate::schedule::chip::Chip;
@@ -59,13 +60,13 @@ pub struct Lane {
     reserved: u64,
     /// Where this control thread writes down what it captures.
     recorder: Option<Recorder>,
-    /// Whether there is a recorder: the one branch of a run that is not captured.
-    captures: bool,
+    /// Whether anybody looks at tasks: the one branch of a run in which nobody does.
+    hooked: bool,
 }
 
 impl Lane {
     /// Lane `index` of `lanes` owns every `lanes`-th cluster.
-    pub fn new(index: usize, lanes: usize, chip: &Chip, recorder: Option<Recorder>) -> Lane {
+    pub fn new(index: usize, lanes: usize, chip: &Chip, hooked: bool, recorder: Option<Recorder>) -> Lane {
         let slots: Vec<[Slot; 3]> = (index..chip.clusters)
             .step_by(lanes)
             .map(|cluster| {
@@ -78,15 +79,7 @@ impl Lane {
             })
             .collect();
         let all = u64::MAX.checked_shr(64 - slots.len() as u32).unwrap_or(0);
-        Lane {
-            index,
-            slots,
-            idle: [all; 3],
-            open: [0; 3],
-            reserved: 0,
-            captures: recorder.is_some(),
-            recorder,
-        }
+        Lane { index, slots, idle: [all; 3], open: [0; 3], reserved: 0, hooked, recorder }
     }
 
     /// Which lane owns a core, and the core's number within it.
@@ -98,8 +91,7 @@ impl Lane {
     pub fn step(&mut self, scheduler: &Scheduler) -> bool {
         let mut progress = self.harvest(scheduler);
         while let Some(task) = scheduler.queues.pure.pop() {
-            self.capture_after(scheduler, &task);
-            scheduler.complete(&task);
+            self.finish(scheduler, &task);
             progress = true;
         }
         if !scheduler.is_draining() {
@@ -135,8 +127,7 @@ impl Lane {
             for task in [first, second].into_iter().flatten() {
                 progress = true;
                 if task.finish_sub_task() {
-                    self.capture_after(scheduler, &task);
-                    scheduler.complete(&task);
+                    self.finish(scheduler, &task);
                 }
             }
         }
@@ -290,9 +281,17 @@ impl Lane {
         }
     }
 
-    /// Posts one block of a task to a core, to run now or behind what runs there.
-    fn start(&mut self, scheduler: &Scheduler, cluster: usize, member: Member, task: &Arc<Task>, block: u32) {
-        self.capture_before(scheduler, task, cluster, member);
+    /// Posts one block of a task to a core, to run now or behind what runs there. `runs` is the task itself
+    /// or its stand-in.
+    #[inline]
+    fn post(
+        &mut self,
+        scheduler: &Scheduler,
+        cluster: usize,
+        member: Member,
+        (task, runs): (&Arc<Task>, &Arc<Task>),
+        block: u32,
+    ) {
         let slot = &mut self.slots[cluster][member as usize];
         let token = slot.next;
         slot.next = token.next();
@@ -306,48 +305,70 @@ impl Lane {
             slot.pending = Some(flight);
             self.open[member as usize] &= !bit;
         }
-        scheduler.post(slot.core, member, token, task, block);
+        scheduler.post(slot.core, member, token, runs, block);
     }
 }
 
-/// The two capture hooks of the one scheduler path. Without capture each is one branch; `cargo xtask hooks`
-/// counts what that costs against a build that has no hooks at all.
+/// The two hooks of the one scheduler path. Without anybody who looks at tasks each is one branch;
+/// `cargo xtask hooks` counts what that costs against a build that has no hooks at all.
 impl Lane {
+    /// Starts one block of a task on a core.
     #[inline]
-    fn capture_before(&mut self, scheduler: &Scheduler, task: &Task, cluster: usize, member: Member) {
-        if self.captures && !cfg!(argus_without_hooks) {
-            self.record_before(scheduler, task, cluster, member);
+    fn start(&mut self, scheduler: &Scheduler, cluster: usize, member: Member, task: &Arc<Task>, block: u32) {
+        if self.hooked && !cfg!(argus_without_hooks) {
+            self.start_hooked(scheduler, cluster, member, task, block);
+        } else {
+            self.post(scheduler, cluster, member, (task, task), block);
         }
     }
 
+    /// The last part of a task is done.
     #[inline]
-    fn capture_after(&mut self, scheduler: &Scheduler, task: &Task) {
-        if self.captures && !cfg!(argus_without_hooks) {
-            self.record_after(scheduler, task);
+    fn finish(&mut self, scheduler: &Scheduler, task: &Arc<Task>) {
+        if self.hooked && !cfg!(argus_without_hooks) {
+            self.finish_hooked(scheduler, task);
+        } else {
+            scheduler.complete(task);
         }
     }
 
     /// Inputs are final; no token of the task has been written when this is its first block and member.
     #[cold]
-    fn record_before(&mut self, scheduler: &Scheduler, task: &Task, cluster: usize, member: Member) {
-        let (Some(capture), Some(recorder)) = (&scheduler.capture, &mut self.recorder) else { return };
-        if !task.trace.is_dispatched() {
-            capture.before_dispatch(recorder, &scheduler.kernels, task);
+    fn start_hooked(
+        &mut self,
+        scheduler: &Scheduler,
+        cluster: usize,
+        member: Member,
+        task: &Arc<Task>,
+        block: u32,
+    ) {
+        let mut stand_in = None;
+        if let Some(hooks) = &scheduler.hooks {
+            if !task.trace.is_dispatched() {
+                hooks.before_dispatch(self.recorder.as_mut(), &scheduler.kernels, task);
+            }
+            task.trace.ran_on(self.slots[cluster][member as usize].core);
+            stand_in = hooks.injector.as_ref().and_then(|injector| injector.stand_in(task));
         }
-        task.trace.ran_on(self.slots[cluster][member as usize].core);
+        self.post(scheduler, cluster, member, (task, stand_in.as_ref().unwrap_or(task)), block);
     }
 
     /// The last part has finished; no consumer has been released.
     #[cold]
-    fn record_after(&mut self, scheduler: &Scheduler, task: &Task) {
-        if let (Some(capture), Some(recorder)) = (&scheduler.capture, &mut self.recorder) {
-            capture.after_completion(recorder, &scheduler.kernels, task);
+    fn finish_hooked(&mut self, scheduler: &Scheduler, task: &Arc<Task>) {
+        let next = match &scheduler.hooks {
+            Some(hooks) => hooks.after_completion(self.recorder.as_mut(), &scheduler.kernels, task),
+            None => Next::Complete,
+        };
+        match next {
+            Next::Complete => scheduler.complete(task),
+            Next::Again => scheduler.run_again(task),
         }
     }
 
     /// The run is over: gives up the recorder, and the tasks that are still on cores.
     pub fn end_capture(&mut self) -> (Option<Recorder>, impl Iterator<Item = &Arc<Task>>) {
-        self.captures = false;
+        self.hooked = false;
         let flights = self.slots.iter().flatten().flat_map(|slot| [&slot.running, &slot.pending]).flatten();
         (self.recorder.take(), flights.map(|flight| &flight.task))
     }

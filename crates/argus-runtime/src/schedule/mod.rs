@@ -14,6 +14,7 @@ pub mod bits;
 pub mod capture;
 pub mod chip;
 pub mod crew;
+pub mod hooks;
 pub mod lane;
 pub mod mailbox;
 pub mod outcome;
@@ -39,6 +40,7 @@ use bits::CoreBits;
 use capture::Capture;
 use chip::{Chip, Dispatch};
 use crew::Crew;
+use hooks::Hooks;
 use lane::{Lane, LaneSignals};
 use mailbox::Token;
 use outcome::Outcome;
@@ -68,8 +70,8 @@ pub struct Scheduler {
     pub bell: Bell,
     pub outcome: Outcome,
     pub crew: Crew,
-    /// None: nothing is captured.
-    pub capture: Option<Capture>,
+    /// None: nobody looks at tasks beside the scheduler.
+    pub hooks: Option<Hooks>,
     lanes: Vec<Mutex<Lane>>,
     /// Cores with a token that nobody has taken yet.
     runnable: CoreBits,
@@ -86,22 +88,21 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
+    /// One lane for each of `recorders`, which are there if the run is captured.
     pub fn new(
         chip: Chip,
         kernels: KernelTable,
         rings: Vec<Ring>,
-        lanes: usize,
+        recorders: Vec<Option<Recorder>>,
         stop: Arc<AtomicBool>,
         crew: Crew,
-        capture: Option<(Capture, Vec<Recorder>)>,
+        hooks: Option<Hooks>,
     ) -> Scheduler {
-        let (capture, recorders) = capture.unzip();
-        let mut recorders = recorders.unwrap_or_default().into_iter();
+        let lanes = recorders.len();
+        let lane = |(index, recorder)| Mutex::new(Lane::new(index, lanes, &chip, hooks.is_some(), recorder));
         Scheduler {
-            lanes: (0..lanes)
-                .map(|index| Mutex::new(Lane::new(index, lanes, &chip, recorders.next())))
-                .collect(),
-            capture,
+            lanes: recorders.into_iter().enumerate().map(lane).collect(),
+            hooks,
             signals: (0..lanes).map(|_| LaneSignals::default()).collect(),
             chip,
             kernels,
@@ -118,6 +119,11 @@ impl Scheduler {
             in_flight: AtomicU64::new(0),
             orchestrated: AtomicBool::new(false),
         }
+    }
+
+    /// None: nothing is captured.
+    pub fn capture(&self) -> Option<&Capture> {
+        self.hooks.as_ref()?.capture.as_ref()
     }
 
     /// A task was added to the graph; it may not be published yet.
@@ -160,7 +166,7 @@ impl Scheduler {
     pub fn complete_inline(&self, task: &Arc<Task>) {
         if task.publish() {
             self.in_flight.fetch_add(1, Ordering::AcqRel);
-            if let Some(capture) = &self.capture {
+            if let Some(capture) = self.capture() {
                 capture.completed_inline(task);
             }
             self.complete(task);
@@ -169,6 +175,16 @@ impl Scheduler {
 
     fn make_ready(&self, task: Arc<Task>) {
         self.in_flight.fetch_add(1, Ordering::AcqRel);
+        self.queue(task);
+    }
+
+    /// The kernels of a task whose last part has finished run once more. It stays in flight all the while.
+    pub fn run_again(&self, task: &Arc<Task>) {
+        task.restart();
+        self.queue(Arc::clone(task));
+    }
+
+    fn queue(&self, task: Arc<Task>) {
         let queue = match &task.work {
             Work::None => &self.queues.pure,
             Work::Kernels(launch) if launch.sync_start && launch.blocks > 1 => &self.queues.cohorts,
@@ -364,7 +380,7 @@ impl Scheduler {
     /// Closes every recorder. `left` are tasks of the graph that may not have completed: those that had begun
     /// are written down as they are, once each, the others as never started.
     pub fn end_capture(&self, left: impl Iterator<Item = Arc<Task>>) {
-        let Some(capture) = &self.capture else { return };
+        let Some(capture) = self.capture() else { return };
         let mut written = FxHashSet::default();
         for lane in &self.lanes {
             let mut lane = relock(lane.lock());

@@ -307,6 +307,14 @@ impl Task {
         self.sub_tasks_left.fetch_sub(1, Ordering::AcqRel) == 1
     }
 
+    /// Makes the blocks of a task whose last part has finished claimable once more. Nobody else has it.
+    pub fn restart(&self) {
+        if let Work::Kernels(launch) = &self.work {
+            self.next_block.store(0, Ordering::Relaxed);
+            self.sub_tasks_left.store(launch.blocks * launch.member_count(), Ordering::Relaxed);
+        }
+    }
+
     /// Breaks the links of a task that will never run, so that an aborted graph does not keep itself alive.
     pub fn unlink(&self) {
         let consumers = std::mem::take(&mut relock(self.links.lock()).consumers);

@@ -44,7 +44,8 @@ pub fn qk(q: &[u16], k: &[u16], head_dim: usize) -> Vec<f32> {
 }
 
 /// Kernel SF over `s [rows][block_size]`: columns from `valid_len` on have weight 0, the others
-/// exp(scale * s - row maximum) rounded to bf16. The sum is that of the rounded weights, left to right.
+/// exp(scale * s - row maximum) rounded to bf16. The sum is that of the rounded weights, left to right. A
+/// maximum that is no number leaves no number in its row.
 pub fn softmax_prepare(s: &[f32], block_size: usize, valid_len: usize, scale: f32) -> Softmax {
     let weights = softmax(s, block_size, valid_len, scale);
     Softmax {
@@ -139,16 +140,31 @@ fn softmax(s: &[f32], block_size: usize, valid_len: usize, scale: f32) -> WideSo
         WideSoftmax { p: vec![0.0; s.len()], m: Vec::with_capacity(rows), l: Vec::with_capacity(rows) };
     for (s_row, p_row) in s.chunks_exact(block_size).zip(weights.p.chunks_exact_mut(block_size)) {
         let valid = &s_row[..valid_len];
-        let max = valid.iter().fold(MIN_ROW_MAX, |max, &s| max.max(s * scale));
+        let scaled = valid.iter().map(|&s| s * scale);
+        let max = scaled.reduce(larger).map_or(MIN_ROW_MAX, |max| larger(max, MIN_ROW_MAX));
         let mut sum = 0.0;
+        if max.is_nan() {
+            p_row[valid_len..].fill(max);
+        }
         for (p, &s) in p_row.iter_mut().zip(valid) {
-            *p = bf16::from_f32((s * scale - max).exp()).to_f32();
+            *p = bf16::from_f32(exp(s * scale - max)).to_f32();
             sum += *p;
         }
         weights.m.push(max);
         weights.l.push(sum);
     }
     weights
+}
+
+/// f64 inside, one rounding at the end: the nearest f32, whatever the library.
+fn exp(x: f32) -> f32 {
+    f64::from(x).exp() as f32
+}
+
+/// The larger of two as the vector unit finds it: a NaN that comes first stays, one that comes second is
+/// dropped.
+fn larger(first: f32, second: f32) -> f32 {
+    if first < second { second } else { first }
 }
 
 fn merge(block: Partial<'_>, running: Partial<'_>) -> (Vec<f32>, Vec<f32>, Vec<f32>) {
@@ -159,9 +175,9 @@ fn merge(block: Partial<'_>, running: Partial<'_>) -> (Vec<f32>, Vec<f32>, Vec<f
     let (mut m, mut l) = (Vec::with_capacity(rows), Vec::with_capacity(rows));
     let mut o = Vec::with_capacity(block.o.len());
     for row in 0..rows {
-        let max = running.m[row].max(block.m[row]);
-        let alpha = (running.m[row] - max).exp();
-        let beta = (block.m[row] - max).exp();
+        let max = larger(running.m[row], block.m[row]);
+        let alpha = exp(running.m[row] - max);
+        let beta = exp(block.m[row] - max);
         m.push(max);
         l.push(alpha * running.l[row] + beta * block.l[row]);
         let elements = row * head_dim..(row + 1) * head_dim;
@@ -220,6 +236,27 @@ mod tests {
         let softmax = softmax_prepare(&[1.0, 99.0, 2.0, f32::NAN], 2, 1, 1.0);
         assert_eq!(softmax.p, bits(&[1.0, 0.0, 1.0, 0.0]));
         assert_eq!((softmax.m, softmax.l), (vec![1.0, 2.0], vec![1.0, 1.0]));
+    }
+
+    #[test]
+    fn a_nan_in_the_first_column_makes_its_row_nan_and_a_later_one_only_its_weight() {
+        let none = softmax_prepare(&[f32::NAN, 1.0], 2, 1, 1.0);
+        assert!(none.p.iter().all(|&bits| bf16::from_bits(bits).is_nan()), "columns outside the context too");
+        let softmax = softmax_prepare(&[f32::NAN, 1.0, 1.0, f32::NAN], 2, 2, 1.0);
+        assert!(softmax.m[0].is_nan() && softmax.l[0].is_nan());
+        assert_eq!(softmax.m[1], 1.0);
+        let nan: Vec<bool> = softmax.p.iter().map(|&bits| bf16::from_bits(bits).is_nan()).collect();
+        assert_eq!(nan, [true, true, false, true]);
+    }
+
+    #[test]
+    fn a_merge_keeps_the_nan_of_the_state_and_drops_that_of_the_block_in_the_maximum() {
+        let nan = Partial { m: &[f32::NAN], l: &[1.0], o: &[1.0] };
+        let number = Partial { m: &[2.0], l: &[1.0], o: &[1.0] };
+        assert!(online_update(number, nan, false, false).m[0].is_nan());
+        let updated = online_update(nan, number, false, false);
+        assert_eq!(updated.m, [2.0]);
+        assert!(updated.l[0].is_nan() && updated.o[0].is_nan());
     }
 
     #[test]

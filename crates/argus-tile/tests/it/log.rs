@@ -12,6 +12,7 @@ fn tile_place(tile: &Tile) -> Place {
         addr: tile.addr,
         dtype: tile.dtype,
         layout: tile.layout(),
+        fractal: tile.fractal,
         shape: [tile.rows, tile.cols],
         valid: [tile.valid_rows, tile.valid_cols],
     }
@@ -59,6 +60,7 @@ fn a_small_kernel_entry_by_entry() {
             addr: 0x100,
             dtype: DType::F32,
             layout: Layout::Nd,
+            fractal: 512,
             shape: [16, 64],
             valid: [10, 60],
         }
@@ -152,4 +154,25 @@ fn repeats_and_products() {
     assert_eq!(pipes, [Pipe::Mte1, Pipe::Mte1, Pipe::M, Pipe::Fix, Pipe::Fix]);
     assert_eq!(entries[2].work, Work::Product { m: 17, k: 20, n: 9 });
     assert_eq!((entries[0].bytes, entries[1].bytes), (2048, 2 * 32 * 9));
+}
+
+#[test]
+fn a_scalar_access_names_its_element() {
+    let mut rig = Rig::aiv(903);
+    let (tensor, _) = rig.tensor(DType::I32, 64);
+    let global = rig.core.global(&tensor, GlobalShape::nd(8, 8)).unwrap();
+    rig.core.start_log();
+    rig.core.load_scalar::<i32>(&global, 9).unwrap();
+    rig.core.store_scalar::<i32>(&global, 63, 1).unwrap();
+    let entries = rig.core.take_log().unwrap().entries;
+    let element = |offset: u64| Place::Global {
+        addr: tensor.addr + offset,
+        dtype: DType::I32,
+        shape: [1; 5],
+        stride: [1; 5],
+        layout: GlobalLayout::Nd,
+    };
+    assert_eq!(entries[0].operands[..], [operand("src", false, element(36))]);
+    assert_eq!(entries[1].operands[..], [operand("dst", true, element(252))]);
+    assert_eq!((entries[0].bytes, entries[1].bytes), (4, 4));
 }

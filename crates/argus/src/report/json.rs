@@ -2,7 +2,8 @@
 
 use std::time::Duration;
 
-use argus_scenes::compare::{OutputVerdict, Tolerance};
+use argus_runtime::Injected;
+use argus_scenes::compare::{OutputVerdict, Tolerance, number_or_name};
 use serde::Serialize;
 
 use super::{Times, Verdict, passed, shown_round};
@@ -29,6 +30,8 @@ pub struct Report<'a> {
     outputs: &'a [OutputVerdict],
     /// One object per round of a captured run.
     dumps: Vec<DumpReport>,
+    /// Faults that were made on purpose in the last round.
+    injections: Vec<InjectionReport>,
 }
 
 #[derive(Serialize)]
@@ -45,6 +48,36 @@ struct DumpReport {
     lost_entries: u64,
     waits: u64,
     wait_ns: u64,
+}
+
+#[derive(Serialize)]
+struct InjectionReport {
+    kernel: String,
+    n: u64,
+    kind: &'static str,
+    task_id: Option<String>,
+    argument: Option<u16>,
+    elements: u64,
+    changed: u64,
+    #[serde(serialize_with = "number_or_name")]
+    max_change: f64,
+    what: String,
+}
+
+impl InjectionReport {
+    fn of(done: &Injected) -> InjectionReport {
+        InjectionReport {
+            kernel: done.injection.kernel.clone(),
+            n: done.injection.nth,
+            kind: done.injection.kind.name(),
+            task_id: done.task.map(|task| task.to_string()),
+            argument: done.argument,
+            elements: done.elements,
+            changed: done.changed,
+            max_change: done.max_change,
+            what: done.what.clone(),
+        }
+    }
 }
 
 impl DumpReport {
@@ -82,7 +115,7 @@ struct RoundReport {
 }
 
 pub fn json(summary: &Summary) -> Report<'_> {
-    let Summary { scene, case, runtime, platform, played, kept } = summary;
+    let Summary { scene, case, runtime, platform, played, kept, injected } = summary;
     let times = Times::of(&played.rounds);
     let shown = shown_round(&played.rounds);
     let report = shown.map(|(_, round)| &round.report);
@@ -113,6 +146,7 @@ pub fn json(summary: &Summary) -> Report<'_> {
         outputs_of_round: shown.map(|(number, _)| number),
         outputs: shown.map_or(&[], |(_, round)| &round.outputs),
         dumps: kept.iter().map(DumpReport::of).collect(),
+        injections: injected.iter().map(InjectionReport::of).collect(),
     }
 }
 

@@ -1,6 +1,7 @@
 //! The summary for people.
 
 use argus_dump::DumpSummary;
+use argus_runtime::Injected;
 use argus_scenes::compare::{OutputVerdict, Tolerance};
 use argus_scenes::play::Round;
 use comfy_table::{CellAlignment, Table};
@@ -22,7 +23,7 @@ pub fn text(summary: &Summary) -> String {
 }
 
 fn facts(summary: &Summary) -> String {
-    let Summary { scene, case, runtime, platform, played, kept } = summary;
+    let Summary { scene, case, runtime, platform, played, kept, injected } = summary;
     let mut text = String::new();
     let mut row = |name: &str, value: String| text += &format!("{name:<10}{value}\n");
     row("scene", format!("{}, case {}", scene.name, case.name));
@@ -33,6 +34,12 @@ fn facts(summary: &Summary) -> String {
         row("tasks", report.tasks.to_string());
     }
     row("time", time(&played.rounds));
+    for Injected { injection, task, argument, elements, changed, max_change, what } in injected {
+        let place = task.map_or_else(String::new, |task| format!("task {task}, "));
+        let argument = argument.map_or_else(String::new, |slot| format!("argument {slot}: "));
+        let size = format!("{changed} of {elements} elements, largest change {}", error_size(*max_change));
+        row("injected", format!("{injection} in {place}{argument}{what}; {size}"));
+    }
     if let Some(Kept { summary, waits, wait_ns }) = kept.last() {
         let DumpSummary { records, tensors, scalars, payload_bytes, stored_bytes, .. } = summary;
         row("dump", summary.directory.display().to_string());

@@ -2,7 +2,7 @@
 
 use argus_scenes::registry::scenes;
 
-use crate::tool::argus;
+use crate::tool::argus_in;
 
 const README: &str = include_str!("../../../../README.md");
 
@@ -29,9 +29,15 @@ fn calls() -> Vec<&'static str> {
 fn each_command_works() {
     let calls = calls();
     assert!(calls.contains(&"run paged_attention --case CaseSmall1 --dump-tensor"), "{calls:?}");
-    for call in calls {
-        let ended = argus(call);
-        assert_eq!(ended.code, 0, "argus {call}: {}", ended.stderr);
+    // In one directory, one after the other, as a reader would.
+    let home = tempfile::tempdir().unwrap();
+    for line in calls {
+        let (call, code) = match line.split_once("  # exits ") {
+            Some((call, code)) => (call, code.parse().unwrap()),
+            None => (line, 0),
+        };
+        let ended = argus_in(home.path(), call);
+        assert_eq!(ended.code, code, "argus {call}: {}{}", ended.stdout, ended.stderr);
     }
 }
 

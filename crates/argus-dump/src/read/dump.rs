@@ -1,0 +1,503 @@
+//! The dump itself: what it holds, how it ended, what it lost.
+
+use std::borrow::Cow;
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use argus_abi::{Kind, Stage};
+
+use super::error::{OpenError, PayloadError};
+use super::foreign::Listed;
+use super::graph::{Graph, joined_names};
+use super::graph_file;
+use super::locate::{Place, locate, newest};
+use super::ours::Table;
+use super::record::Record;
+use super::run::RunFacts;
+use crate::journal::{Journal, Tail};
+use crate::map::Bytes;
+use crate::{GRAPH_FILE, PAYLOAD_FILE, RUN_FILE};
+
+/// Who wrote a dump.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Age {
+    /// This project.
+    Argus,
+    /// The reference at three points of its history.
+    April,
+    June,
+    August,
+}
+
+impl Age {
+    pub const fn name(self) -> &'static str {
+        match self {
+            Age::Argus => "argus",
+            Age::April => "april",
+            Age::June => "june",
+            Age::August => "august",
+        }
+    }
+}
+
+impl fmt::Display for Age {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.pad(self.name())
+    }
+}
+
+/// How the run ended that a dump tells about.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Ending {
+    Complete,
+    Failed {
+        error: String,
+    },
+    /// It goes on, was killed, or its journal is damaged: what is there can be read.
+    Unfinished {
+        why: String,
+    },
+    /// The reference's dumps do not say.
+    Unknown,
+}
+
+/// Something that should have been captured and was not.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Skip {
+    pub task_id: u64,
+    pub func_id: Option<i32>,
+    /// `None`: the whole task.
+    pub arg_index: Option<u32>,
+    pub stage: Stage,
+    pub reason: Cow<'static, str>,
+}
+
+/// What the dump itself says is missing from it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Losses {
+    /// Records that never came.
+    pub dropped_records: u64,
+    /// Payload bytes that never came.
+    pub dropped_bytes: u64,
+    /// Records whose payload was overwritten on the device.
+    pub overwritten: u64,
+    /// Records with a part of their payload.
+    pub truncated: u64,
+    pub skipped: Vec<Skip>,
+}
+
+impl Losses {
+    pub fn is_empty(&self) -> bool {
+        *self == Losses::default()
+    }
+
+    pub(super) fn add(&mut self, other: Losses) {
+        self.dropped_records = self.dropped_records.saturating_add(other.dropped_records);
+        self.dropped_bytes = self.dropped_bytes.saturating_add(other.dropped_bytes);
+        self.overwritten = self.overwritten.saturating_add(other.overwritten);
+        self.truncated = self.truncated.saturating_add(other.truncated);
+        self.skipped.extend(other.skipped);
+    }
+}
+
+/// Where payloads come from.
+enum Payloads {
+    Here {
+        path: PathBuf,
+        bytes: Bytes,
+    },
+    Missing {
+        path: PathBuf,
+        why: String,
+    },
+    /// The dump says that it has none.
+    None,
+}
+
+/// Where records come from.
+pub(crate) enum Records {
+    Journal(Box<Table>),
+    Manifest { listed: Box<Listed>, graph: Option<Box<Graph>> },
+}
+
+/// A dump that was opened.
+///
+/// Files are mapped as long as they were when it was opened; a run that goes on may append to them, nobody may
+/// shorten them.
+pub struct Dump {
+    directory: PathBuf,
+    age: Age,
+    records: Records,
+    payloads: Payloads,
+    ending: Ending,
+    losses: Losses,
+    run: Option<RunFacts>,
+    notes: Vec<String>,
+    /// Files that could not be read and were done without.
+    damage: Vec<String>,
+}
+
+/// How the files of a dump are come by.
+type Fetch<'a> = &'a dyn Fn(&str) -> io::Result<Bytes>;
+
+impl Dump {
+    /// Opens the dump that `path` means: a dump's directory, the directory of a run with one dump, or a file of
+    /// a dump.
+    pub fn open(path: &Path) -> Result<Dump, OpenError> {
+        let place = locate(path)?;
+        let directory = place.directory.clone();
+        Dump::assemble(&place, &|name| Bytes::open(&directory.join(name)))
+    }
+
+    /// The newest dump in a directory of runs.
+    pub fn newest(outputs: &Path) -> Result<PathBuf, OpenError> {
+        newest(outputs)
+    }
+
+    /// A dump whose files, by name, are in memory; for tests that make up files.
+    #[doc(hidden)]
+    pub fn from_bytes(files: &[(&str, &[u8])]) -> Result<Dump, OpenError> {
+        let named = |ending: &str| {
+            let mut names = files.iter().map(|(name, _)| *name);
+            names.find(|name| name.ends_with(ending) && ![RUN_FILE, GRAPH_FILE].contains(name))
+        };
+        let place = Place {
+            directory: PathBuf::from("memory"),
+            journal: named(".journal").map(str::to_owned),
+            manifest: named(".json").map(str::to_owned),
+        };
+        Dump::assemble(&place, &|wanted| {
+            let found = files.iter().find(|(name, _)| *name == wanted);
+            let (_, bytes) = found.ok_or_else(|| io::Error::from(io::ErrorKind::NotFound))?;
+            Ok(Bytes::Owned(bytes.to_vec()))
+        })
+    }
+
+    fn assemble(place: &Place, fetch: Fetch<'_>) -> Result<Dump, OpenError> {
+        let mut damage = Vec::new();
+        let run = beside(place, RUN_FILE, fetch, &mut damage, RunFacts::parse);
+        let mut dump = match (&place.journal, &place.manifest) {
+            (Some(journal), None) => Dump::from_journal(place, journal, fetch)?,
+            (None, Some(manifest)) => Dump::from_manifest(place, manifest, fetch)?,
+            (Some(journal), Some(manifest)) => {
+                match Dump::from_journal(place, journal, fetch) {
+                    Ok(dump) if !dump.is_damaged() => dump,
+                    journal => {
+                        // The manifest of such a run, if it has one, has everything.
+                        let why = match &journal {
+                            Ok(dump) => match &dump.ending {
+                                Ending::Unfinished { why } => why.clone(),
+                                _ => String::new(),
+                            },
+                            Err(error) => error.to_string(),
+                        };
+                        match (Dump::from_manifest(place, manifest, fetch), journal) {
+                            (Ok(dump), _) => {
+                                damage.push(format!("{why}; read from {manifest} instead"));
+                                dump
+                            }
+                            (Err(error), Ok(dump)) => {
+                                damage.push(error.to_string());
+                                dump
+                            }
+                            (Err(_), Err(error)) => return Err(error),
+                        }
+                    }
+                }
+            }
+            (None, None) => {
+                let why = "it has neither a journal nor a manifest".to_owned();
+                return Err(OpenError::NotADump { path: place.directory.clone(), why });
+            }
+        };
+        dump.run = run.or(dump.run);
+        dump.damage.append(&mut damage);
+        dump.refine_ending();
+        dump.take_notes();
+        Ok(dump)
+    }
+
+    fn from_journal(place: &Place, name: &str, fetch: Fetch<'_>) -> Result<Dump, OpenError> {
+        let path = place.directory.join(name);
+        let bytes = fetch(name).map_err(|source| OpenError::io(&path, source))?;
+        let journal =
+            Journal::check(bytes).map_err(|source| OpenError::Journal { path: path.clone(), source })?;
+        let (table, told) = Table::new(&path, journal)?;
+        Ok(Dump {
+            directory: place.directory.clone(),
+            age: Age::Argus,
+            records: Records::Journal(Box::new(table)),
+            // Only now: an entry never names bytes that were not there before it.
+            payloads: Payloads::open(&place.directory, PAYLOAD_FILE, fetch),
+            ending: told.ending,
+            losses: told.losses,
+            run: None,
+            notes: Vec::new(),
+            damage: Vec::new(),
+        })
+    }
+
+    fn from_manifest(place: &Place, name: &str, fetch: Fetch<'_>) -> Result<Dump, OpenError> {
+        let path = place.directory.join(name);
+        let text = fetch(name).map_err(|source| OpenError::io(&path, source))?;
+        let mut listed = Listed::parse(&path, &text)?;
+        let mut damage = Vec::new();
+        let graph = beside(place, GRAPH_FILE, fetch, &mut damage, graph_file::parse).map(Box::new);
+        let payloads = match &listed.head.bin_file {
+            Some(Some(file)) => Payloads::open(&place.directory, file, fetch),
+            Some(None) => Payloads::None,
+            None if listed.age == Age::August => Payloads::open(&place.directory, "args.bin", fetch),
+            None => {
+                let stem = name.strip_suffix(".json").unwrap_or(name);
+                Payloads::open(&place.directory, &format!("{stem}.bin"), fetch)
+            }
+        };
+        Ok(Dump {
+            directory: place.directory.clone(),
+            age: listed.age,
+            payloads,
+            ending: listed.ending(),
+            losses: listed.losses(),
+            run: (listed.age == Age::Argus).then(|| std::mem::take(&mut listed.head.run)),
+            records: Records::Manifest { listed: Box::new(listed), graph },
+            notes: Vec::new(),
+            damage,
+        })
+    }
+
+    /// Whether the journal has bytes that cannot be believed.
+    fn is_damaged(&self) -> bool {
+        match &self.records {
+            Records::Journal(table) => {
+                matches!(table.journal().tail(), Tail::Torn { .. } | Tail::Damaged { .. })
+            }
+            Records::Manifest { .. } => false,
+        }
+    }
+
+    /// run.json knows the whole error, and that of a run whose journal could not be ended.
+    fn refine_ending(&mut self) {
+        let error = self.run.as_ref().filter(|run| run.status == "failed").and_then(|run| run.error.clone());
+        match (&mut self.ending, error) {
+            (Ending::Failed { error }, Some(whole)) if whole.starts_with(error.as_str()) => *error = whole,
+            (ending @ Ending::Unfinished { .. }, Some(error)) => *ending = Ending::Failed { error },
+            _ => {}
+        }
+    }
+
+    fn take_notes(&mut self) {
+        let mut notes = self.damage.clone();
+        match &self.ending {
+            Ending::Failed { error } => notes.push(format!("the run failed: {error}")),
+            Ending::Unfinished { why } => notes.push(why.clone()),
+            Ending::Complete | Ending::Unknown => {}
+        }
+        let mut count = |count: u64, one: &str, many: &str| match count {
+            0 => {}
+            1 => notes.push(format!("1 {one}")),
+            _ => notes.push(format!("{count} {many}")),
+        };
+        let losses = &self.losses;
+        count(
+            losses.dropped_records,
+            "record was dropped during the run",
+            "records were dropped during the run",
+        );
+        count(
+            losses.overwritten,
+            "payload was overwritten before it was collected",
+            "payloads were overwritten before they were collected",
+        );
+        count(losses.truncated, "payload is truncated", "payloads are truncated");
+        count(
+            losses.skipped.len() as u64,
+            "argument or task was skipped",
+            "arguments and tasks were skipped",
+        );
+        if let Payloads::Missing { path, why } = &self.payloads {
+            notes.push(format!("{} cannot be read, so there are no payloads: {why}", path.display()));
+        }
+        if let Records::Manifest { listed, .. } = &self.records
+            && listed.head.level == Some(3)
+        {
+            let without = listed.without_payload();
+            notes.push(format!("captured at level 3: {without} tensors have no payload, as was asked for"));
+        }
+        self.notes = notes;
+    }
+
+    /// Where the dump's files lie.
+    pub fn directory(&self) -> &Path {
+        &self.directory
+    }
+
+    pub fn age(&self) -> Age {
+        self.age
+    }
+
+    /// Number of records.
+    pub fn len(&self) -> usize {
+        match &self.records {
+            Records::Journal(table) => table.len(),
+            Records::Manifest { listed, .. } => listed.len(),
+        }
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Record `index`, decoded now.
+    ///
+    /// # Panics
+    /// If `index` is not less than [`Dump::len`].
+    pub fn record(&self, index: usize) -> Record {
+        match &self.records {
+            Records::Journal(table) => table.record(index),
+            Records::Manifest { listed, .. } => listed.record(index),
+        }
+    }
+
+    /// All records, by task, stage, argument and role; those of a manifest in its own order, which is the same
+    /// unless somebody changed it.
+    pub fn records(&self) -> impl ExactSizeIterator<Item = Record> + '_ {
+        (0..self.len()).map(|index| self.record(index))
+    }
+
+    /// The bytes of a tensor, contiguous in logical order; of a truncated one as many as there are.
+    pub fn payload(&self, record: &Record) -> Result<&[u8], PayloadError> {
+        let index = record.index;
+        if record.kind == Kind::Scalar {
+            return Err(PayloadError::Scalar { record: index });
+        }
+        if record.overwritten {
+            return Err(PayloadError::Overwritten { record: index });
+        }
+        if record.bin_size == 0 {
+            return match record.logical_bytes {
+                Some(0) => Ok(&[]),
+                _ => Err(PayloadError::NotKept { record: index }),
+            };
+        }
+        match &self.payloads {
+            Payloads::None => Err(PayloadError::NotKept { record: index }),
+            Payloads::Missing { path, why } => {
+                Err(PayloadError::Missing { record: index, path: path.clone(), why: why.clone() })
+            }
+            Payloads::Here { path, bytes } => {
+                let (offset, size) = (record.bin_offset, record.bin_size);
+                slice(bytes, offset, size).ok_or_else(|| PayloadError::PastEnd {
+                    record: index,
+                    path: path.clone(),
+                    offset,
+                    size,
+                    len: bytes.len() as u64,
+                })
+            }
+        }
+    }
+
+    /// The task's different kernels, `QK` or `A+B`; by number where nobody named them, empty if unknown.
+    pub fn kernel_names(&self, record: &Record) -> String {
+        joined_names(record.func_ids(), |func_id| self.kernel_name(func_id))
+    }
+
+    /// The name of a kernel, if somebody named it.
+    pub fn kernel_name(&self, func_id: i32) -> Option<&str> {
+        match &self.records {
+            Records::Journal(table) => table.kernel_name(func_id),
+            Records::Manifest { listed, graph } => {
+                let kernel = graph.as_ref().and_then(|graph| graph.kernel(func_id));
+                kernel.map(|kernel| kernel.name.as_str()).or_else(|| listed.kernel_name(func_id))
+            }
+        }
+    }
+
+    /// The graph, put together when it is asked for first; the reference's dumps have none.
+    pub fn graph(&self) -> Option<&Graph> {
+        match &self.records {
+            Records::Journal(table) => Some(table.graph()),
+            Records::Manifest { graph, .. } => graph.as_deref(),
+        }
+    }
+
+    pub fn ending(&self) -> &Ending {
+        &self.ending
+    }
+
+    pub fn losses(&self) -> &Losses {
+        &self.losses
+    }
+
+    pub fn run(&self) -> Option<&RunFacts> {
+        self.run.as_ref()
+    }
+
+    /// Where the records come from.
+    pub(crate) fn source(&self) -> &Records {
+        &self.records
+    }
+
+    /// Files that could not be read and were done without.
+    pub(crate) fn damage(&self) -> &[String] {
+        &self.damage
+    }
+
+    /// Bytes of the payload file, if there is one.
+    pub(crate) fn payload_file_len(&self) -> Option<u64> {
+        match &self.payloads {
+            Payloads::Here { bytes, .. } => Some(bytes.len() as u64),
+            Payloads::Missing { .. } | Payloads::None => None,
+        }
+    }
+
+    /// Another file of the dump.
+    pub(crate) fn beside(&self, name: &str) -> Result<(PathBuf, Bytes), OpenError> {
+        let path = self.directory.join(name);
+        match Bytes::open(&path) {
+            Ok(bytes) => Ok((path, bytes)),
+            Err(source) => Err(OpenError::io(&path, source)),
+        }
+    }
+
+    /// What a user should be told before anything else.
+    pub fn notes(&self) -> &[String] {
+        &self.notes
+    }
+}
+
+/// A file that a dump may do without.
+fn beside<T>(
+    place: &Place,
+    name: &str,
+    fetch: Fetch<'_>,
+    damage: &mut Vec<String>,
+    parse: impl Fn(&[u8]) -> Result<T, String>,
+) -> Option<T> {
+    let why = match fetch(name) {
+        Ok(text) => match parse(&text) {
+            Ok(parsed) => return Some(parsed),
+            Err(why) => why,
+        },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+        Err(error) => error.to_string(),
+    };
+    damage.push(format!("{} cannot be read: {why}", place.directory.join(name).display()));
+    None
+}
+
+impl Payloads {
+    fn open(directory: &Path, name: &str, fetch: Fetch<'_>) -> Payloads {
+        let path = directory.join(name);
+        match fetch(name) {
+            Ok(bytes) => Payloads::Here { path, bytes },
+            Err(error) => Payloads::Missing { path, why: error.to_string() },
+        }
+    }
+}
+
+fn slice(bytes: &[u8], offset: u64, size: u64) -> Option<&[u8]> {
+    let start = usize::try_from(offset).ok()?;
+    bytes.get(start..start.checked_add(usize::try_from(size).ok()?)?)
+}

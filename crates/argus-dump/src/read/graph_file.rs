@@ -1,0 +1,182 @@
+//! graph.json, for dumps whose journal is gone.
+
+use std::borrow::Cow;
+
+use argus_abi::args::KernelAbi;
+use argus_abi::capture::{edge_reason, task_state};
+use argus_abi::{ArgDirection, CoreType};
+use serde::Deserialize;
+
+use super::graph::{Edge, Graph, Kernel, Task, present};
+use super::json::{Token, Wrong};
+
+/// Nothing of ours nests deeper than four.
+const DEEPEST: usize = 64;
+
+/// Reads the text; the error says where it is wrong.
+pub(crate) fn parse(text: &[u8]) -> Result<Graph, String> {
+    check_depth(text)?;
+    let file: File<'_> = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+    let place = |what: &str, index: usize| {
+        let what = what.to_owned();
+        move |wrong: Wrong| format!("{what} {index}: found {}; allowed is {}", wrong.found, wrong.allowed)
+    };
+    let mut kernels = Vec::new();
+    for (index, kernel) in file.kernels.iter().enumerate() {
+        kernels.push(kernel.understood().map_err(place("kernel", index))?);
+    }
+    let mut tasks = Vec::new();
+    for (index, task) in file.tasks.iter().enumerate() {
+        tasks.push(task.understood().map_err(place("task", index))?);
+    }
+    let mut edges = Vec::new();
+    for (index, edge) in file.edges.iter().enumerate() {
+        edges.push(edge.understood().map_err(place("edge", index))?);
+    }
+    Ok(Graph::new(kernels, tasks, edges))
+}
+
+/// The parser remembers every bracket of what it skips, so there must not be too many.
+fn check_depth(text: &[u8]) -> Result<(), String> {
+    let (mut depth, mut quoted, mut escaped) = (0usize, false, false);
+    for &byte in text {
+        match byte {
+            _ if escaped => escaped = false,
+            b'\\' if quoted => escaped = true,
+            b'"' => quoted = !quoted,
+            b'[' | b'{' if !quoted => {
+                depth += 1;
+                if depth > DEEPEST {
+                    return Err(format!("it nests deeper than {DEEPEST} levels"));
+                }
+            }
+            b']' | b'}' if !quoted => depth = depth.saturating_sub(1),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+#[derive(Deserialize)]
+struct File<'a> {
+    #[serde(borrow)]
+    kernels: Vec<KernelText<'a>>,
+    #[serde(borrow)]
+    tasks: Vec<TaskText<'a>>,
+    #[serde(borrow)]
+    edges: Vec<EdgeText<'a>>,
+}
+
+#[derive(Deserialize)]
+struct KernelText<'a> {
+    func_id: u32,
+    #[serde(borrow)]
+    name: Cow<'a, str>,
+    #[serde(borrow)]
+    core_type: Token<'a>,
+    #[serde(borrow)]
+    abi: Token<'a>,
+    #[serde(borrow)]
+    signature: Vec<Token<'a>>,
+}
+
+impl KernelText<'_> {
+    fn understood(&self) -> Result<Kernel, Wrong> {
+        let direction = |name: &str| match name {
+            "scalar" => Some(ArgDirection::Scalar),
+            "in" => Some(ArgDirection::In),
+            "out" => Some(ArgDirection::Out),
+            "inout" => Some(ArgDirection::Inout),
+            _ => None,
+        };
+        let core_type =
+            |name: &str| [CoreType::Aic, CoreType::Aiv].into_iter().find(|core| core.name() == name);
+        let abi = |name: &str| match name {
+            "tensor" => Some(KernelAbi::Tensors),
+            "raw" => Some(KernelAbi::Raw),
+            _ => None,
+        };
+        let words = self.signature.iter();
+        Ok(Kernel {
+            func_id: self.func_id,
+            name: self.name.clone().into_owned(),
+            core_type: self.core_type.word(core_type, "\"aic\" or \"aiv\"")?,
+            signature: words
+                .map(|word| word.word(direction, "\"scalar\", \"in\", \"out\" or \"inout\""))
+                .collect::<Result<_, _>>()?,
+            abi: self.abi.word(abi, "\"tensor\" or \"raw\"")?,
+        })
+    }
+}
+
+#[derive(Deserialize)]
+struct TaskText<'a> {
+    #[serde(borrow)]
+    task_id: Token<'a>,
+    func_id: Vec<i32>,
+    blocks: u32,
+    cores: Vec<u8>,
+    dispatch_order: Option<u64>,
+    dispatched_ns: Option<u64>,
+    finished_ns: Option<u64>,
+    scope_depth: u32,
+    tensors: u16,
+    scalars: u16,
+    #[serde(borrow)]
+    state: Token<'a>,
+}
+
+impl TaskText<'_> {
+    fn understood(&self) -> Result<Task, Wrong> {
+        let (funcs, func_count) = present(self.func_id.iter().copied());
+        let mut cores = [0u64; 2];
+        for &core in &self.cores {
+            let word = cores.get_mut(usize::from(core) / 64);
+            let word = word.ok_or_else(|| Wrong::new(core.to_string(), "cores from 0 to 127"))?;
+            *word |= 1 << (core % 64);
+        }
+        let state = |name: &str| match name {
+            "completed" => Some(task_state::COMPLETED),
+            "running" => Some(task_state::RUNNING),
+            "waiting" => Some(task_state::WAITING),
+            _ => None,
+        };
+        Ok(Task {
+            task_id: self.task_id.hex()?,
+            funcs,
+            func_count,
+            blocks: self.blocks,
+            dispatch_order: self.dispatch_order,
+            dispatched_ns: self.dispatched_ns.unwrap_or(0),
+            finished_ns: self.finished_ns.unwrap_or(0),
+            cores,
+            scope_depth: self.scope_depth,
+            tensors: self.tensors,
+            scalars: self.scalars,
+            state: self.state.word(state, "\"completed\", \"running\" or \"waiting\"")?,
+        })
+    }
+}
+
+#[derive(Deserialize)]
+struct EdgeText<'a> {
+    #[serde(borrow)]
+    from: Token<'a>,
+    #[serde(borrow)]
+    to: Token<'a>,
+    #[serde(borrow)]
+    reason: Token<'a>,
+}
+
+impl EdgeText<'_> {
+    fn understood(&self) -> Result<Edge, Wrong> {
+        let reason = |name: &str| (0..4).find(|&reason| edge_reason::name(reason) == name);
+        Ok(Edge {
+            from: self.from.hex()?,
+            to: self.to.hex()?,
+            reason: self
+                .reason
+                .word(reason, "\"explicit\", \"creator\", \"overlap\" or \"write_after_read\"")?,
+        })
+    }
+}

@@ -1,0 +1,173 @@
+//! From what a user typed to the files of a dump.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+use super::error::OpenError;
+use crate::{DUMP_DIRECTORY, JOURNAL_FILE, MANIFEST_FILE};
+
+/// The manifest of August, and the directory that it lies in.
+pub(super) const AUGUST_MANIFEST: &str = "args_dump.json";
+const AUGUST_DIRECTORY: &str = "args_dump";
+/// How the names of April's directory and manifest begin; a time follows.
+const APRIL_PREFIX: &str = "tensor_dump_";
+
+/// The files that say what is in a dump.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(super) struct Place {
+    pub(super) directory: PathBuf,
+    pub(super) journal: Option<String>,
+    pub(super) manifest: Option<String>,
+}
+
+/// Finds the dump that `path` means: its directory, the directory above, or one of its files.
+pub(super) fn locate(path: &Path) -> Result<Place, OpenError> {
+    let metadata = fs::metadata(path).map_err(|source| OpenError::io(path, source))?;
+    if metadata.is_dir() { in_directory(path) } else { beside(path) }
+}
+
+/// The newest dump below `outputs`.
+pub(super) fn newest(outputs: &Path) -> Result<PathBuf, OpenError> {
+    let mut best: Option<(SystemTime, PathBuf)> = None;
+    for run in subdirectories(outputs)? {
+        for dump in dumps_of_run(&run)? {
+            let candidate = (written(&dump), dump.directory);
+            if best.as_ref().is_none_or(|best| *best < candidate) {
+                best = Some(candidate);
+            }
+        }
+    }
+    best.map(|(_, path)| path).ok_or_else(|| OpenError::NotADump {
+        path: outputs.to_path_buf(),
+        why: "none of the directories in it has one; record one with `argus run SCENE --dump-tensor`, or name one"
+            .to_owned(),
+    })
+}
+
+fn in_directory(path: &Path) -> Result<Place, OpenError> {
+    if let Some(place) = direct(path)? {
+        return Ok(place);
+    }
+    let mut dumps = dumps_of_run(path)?;
+    if let [_] = dumps[..] {
+        return Ok(dumps.remove(0));
+    }
+    let paths: Vec<_> = dumps.into_iter().map(|dump| dump.directory).collect();
+    let is_round = |dump: &PathBuf| dump.parent() != Some(path);
+    if !paths.is_empty() {
+        let path = path.to_path_buf();
+        return Err(if paths.iter().all(is_round) {
+            OpenError::Rounds { path, rounds: paths }
+        } else {
+            OpenError::Several { path, dumps: paths }
+        });
+    }
+    let mut why = format!(
+        "neither {JOURNAL_FILE}, {MANIFEST_FILE}, {AUGUST_MANIFEST} nor {APRIL_PREFIX}*.json is in it, \
+         nor in {DUMP_DIRECTORY} or {AUGUST_DIRECTORY} below it"
+    );
+    if let Ok(newest) = newest(path) {
+        why.push_str(&format!("; the newest dump below it is {}", newest.display()));
+    }
+    Err(OpenError::NotADump { path: path.to_path_buf(), why })
+}
+
+/// The dump that the file at `path` belongs to.
+fn beside(path: &Path) -> Result<Place, OpenError> {
+    let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    let directory = match path.parent() {
+        Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
+        _ => PathBuf::from("."),
+    };
+    let named = |file: &str| (directory.join(file).symlink_metadata().is_ok()).then(|| file.to_owned());
+    match name.as_str() {
+        JOURNAL_FILE | MANIFEST_FILE => {
+            let manifest = named(MANIFEST_FILE);
+            Ok(Place { journal: named(JOURNAL_FILE), manifest, directory })
+        }
+        other if other.ends_with(".journal") => Ok(Place { directory, journal: Some(name), manifest: None }),
+        crate::GRAPH_FILE | crate::RUN_FILE => in_directory(&directory),
+        other if other.ends_with(".json") => Ok(Place { directory, journal: None, manifest: Some(name) }),
+        _ => in_directory(&directory).map_err(|_| OpenError::NotADump {
+            path: path.to_path_buf(),
+            why: "it is neither a journal nor a manifest, and there is none beside it".to_owned(),
+        }),
+    }
+}
+
+/// The dump whose files lie in `directory` itself.
+fn direct(directory: &Path) -> Result<Option<Place>, OpenError> {
+    let there = |name: &str| directory.join(name).symlink_metadata().is_ok();
+    let place = Place { directory: directory.to_path_buf(), ..Place::default() };
+    if there(JOURNAL_FILE) || there(MANIFEST_FILE) {
+        let found = |name: &str| there(name).then(|| name.to_owned());
+        return Ok(Some(Place { journal: found(JOURNAL_FILE), manifest: found(MANIFEST_FILE), ..place }));
+    }
+    if there(AUGUST_MANIFEST) {
+        return Ok(Some(Place { manifest: Some(AUGUST_MANIFEST.to_owned()), ..place }));
+    }
+    let mut names = Vec::new();
+    for entry in fs::read_dir(directory).map_err(|source| OpenError::io(directory, source))? {
+        let entry = entry.map_err(|source| OpenError::io(directory, source))?;
+        let name = entry.file_name().to_string_lossy().into_owned();
+        if name.starts_with(APRIL_PREFIX) && name.ends_with(".json") {
+            names.push(name);
+        }
+    }
+    names.sort();
+    match names.len() {
+        0 => Ok(None),
+        1 => Ok(Some(Place { manifest: names.pop(), ..place })),
+        _ => {
+            let dumps = names.iter().map(|name| directory.join(name)).collect();
+            Err(OpenError::Several { path: directory.to_path_buf(), dumps })
+        }
+    }
+}
+
+/// The dumps in a run's directory: its own, or those of its rounds.
+fn dumps_of_run(run: &Path) -> Result<Vec<Place>, OpenError> {
+    let mut places = Vec::new();
+    if let Ok(Some(place)) = direct(run) {
+        places.push(place);
+    }
+    let mut below = |directory: PathBuf| {
+        if directory.is_dir()
+            && let Ok(Some(place)) = direct(&directory)
+        {
+            places.push(place);
+        }
+    };
+    for name in [DUMP_DIRECTORY, AUGUST_DIRECTORY] {
+        below(run.join(name));
+    }
+    for round in subdirectories(run)? {
+        if round.file_name().is_some_and(|name| name.to_string_lossy().starts_with("round_")) {
+            below(round.join(DUMP_DIRECTORY));
+        }
+    }
+    Ok(places)
+}
+
+fn subdirectories(path: &Path) -> Result<Vec<PathBuf>, OpenError> {
+    let mut found = Vec::new();
+    for entry in fs::read_dir(path).map_err(|source| OpenError::io(path, source))? {
+        let entry = entry.map_err(|source| OpenError::io(path, source))?.path();
+        if entry.is_dir() {
+            found.push(entry);
+        }
+    }
+    found.sort();
+    Ok(found)
+}
+
+/// When the dump was last written to.
+fn written(place: &Place) -> SystemTime {
+    [&place.journal, &place.manifest]
+        .into_iter()
+        .flatten()
+        .filter_map(|name| fs::metadata(place.directory.join(name)).ok()?.modified().ok())
+        .max()
+        .unwrap_or(SystemTime::UNIX_EPOCH)
+}

@@ -1,0 +1,46 @@
+//! A dump that is being read: ours, or the reference's of any age.
+//!
+//! What goes in: a directory that somebody else wrote. Every byte of it may be wrong; nothing here panics,
+//! allocates by a size that was not checked, or believes a range that the files do not have.
+//!
+//! A structure that is broken makes a dump unreadable, and so does an entry that cannot be represented, such as
+//! one with two hundred dimensions; the message names it. What can be represented is, even if it makes no sense,
+//! and [`crate::verify`] has something to say about it.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `locate` | from what a user typed to the files of a dump |
+//! | `dump` | the dump: records, payloads, how it ended, what it lost |
+//! | `record` | one captured argument, whatever wrote it down |
+//! | `ours` | a journal as a table of records |
+//! | `foreign` | a manifest as a table of records: April, June, August, and ours without its journal |
+//! | `entry` | one entry of a manifest |
+//! | `split` | a manifest read by several threads |
+//! | `json` | values that nobody vouches for |
+//! | `graph`, `graph_file` | tasks, kernels and edges; and those of graph.json |
+//! | `run` | what run.json says |
+//! | `error` | why a dump, or a payload of it, cannot be read |
+
+mod dump;
+mod entry;
+mod error;
+mod foreign;
+mod graph;
+mod graph_file;
+mod json;
+mod locate;
+mod ours;
+mod record;
+mod run;
+mod split;
+
+pub(crate) use dump::Records;
+pub use dump::{Age, Dump, Ending, Losses, Skip};
+pub(crate) use entry::{flag, is_row_major};
+pub use error::{OpenError, PayloadError};
+pub(crate) use foreign::Listed;
+pub use graph::{Edge, Graph, Kernel, Task};
+pub(crate) use graph_file::parse as parse_graph;
+pub(crate) use ours::Table;
+pub use record::{Record, Scalar};
+pub use run::RunFacts;

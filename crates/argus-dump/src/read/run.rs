@@ -1,0 +1,56 @@
+//! What run.json, or the head of a manifest of ours, says about the run.
+
+use serde::Deserialize;
+use serde_json::{Map, Value};
+
+/// A description of a run is a page; more is something else.
+const LARGEST: usize = 16 << 20;
+
+/// Who ran what. What is not said is empty.
+#[derive(Clone, Debug, Default, PartialEq, Deserialize)]
+#[serde(default)]
+pub struct RunFacts {
+    pub scene: String,
+    pub case: String,
+    pub platform: String,
+    pub runtime: String,
+    /// How much was captured: `full`, `partial`, `hybrid` or `off`.
+    pub level: String,
+    /// Thirty-two hexadecimal digits.
+    pub run_id: String,
+    pub started: String,
+    pub ended: String,
+    /// `running`, `complete` or `failed`.
+    pub status: String,
+    pub error: Option<String>,
+    /// Settings of the run, free in form.
+    pub configuration: Map<String, Value>,
+    /// Programs and libraries by name.
+    pub versions: Map<String, Value>,
+    /// How the dump was written: `dedupe`, `statistics`, `sync`.
+    pub dump: Map<String, Value>,
+    /// Arguments of the orchestration function itself, as the manifest spells them.
+    pub orchestration_args: Vec<Value>,
+    /// Faults that were made on purpose, free in form.
+    pub injections: Vec<Value>,
+}
+
+impl RunFacts {
+    pub(super) fn parse(text: &[u8]) -> Result<RunFacts, String> {
+        if text.len() > LARGEST {
+            return Err(format!("{} bytes are too many for a description of a run", text.len()));
+        }
+        serde_json::from_slice(text).map_err(|error| error.to_string())
+    }
+
+    /// Selectors as the user typed them; empty if everything was wanted.
+    pub fn selectors(&self) -> Vec<&str> {
+        let selectors = self.configuration.get("selectors").and_then(Value::as_array);
+        selectors.map_or_else(Vec::new, |list| list.iter().filter_map(Value::as_str).collect())
+    }
+
+    /// `off`, `beside` or `instead` of payloads; empty if it is not said.
+    pub fn statistics(&self) -> &str {
+        self.dump.get("statistics").and_then(Value::as_str).unwrap_or("")
+    }
+}

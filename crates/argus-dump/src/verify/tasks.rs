@@ -1,0 +1,186 @@
+//! Is every argument of every task there, once, and in the order of time?
+
+use argus_abi::args::{MAX_SCALARS, MAX_TENSORS};
+use argus_abi::capture::task_state;
+use argus_abi::{Kind, Role, Stage};
+use rayon::prelude::*;
+
+use super::Checked;
+use super::findings::{Findings, Severity};
+use crate::read::{Age, Dump, Ending, Graph, Record, Task};
+
+/// What makes a record one of a kind, and the record.
+type Identity = (u64, Stage, u32, Option<u8>, Kind, usize);
+
+pub(super) fn check(dump: &Dump, checked: &mut Checked, findings: &mut Findings) {
+    let mut records: Vec<Identity> = (dump.records())
+        .map(|record| {
+            (record.task_id, record.stage, record.arg_index, record.subtask, record.kind, record.index)
+        })
+        .collect();
+    records.par_sort_unstable();
+    duplicates(dump, &records, findings);
+    let Some(graph) = dump.graph() else { return };
+    checked.tasks = graph.tasks.len() as u64;
+    checked.edges = graph.edges.len() as u64;
+    times(graph, findings);
+    let mut of_task = records.chunk_by(|a, b| a.0 == b.0).peekable();
+    let skips = Skips::of(dump);
+    let whole = is_whole(dump);
+    for task in &graph.tasks {
+        while let Some(other) = of_task.next_if(|records| records[0].0 < task.task_id) {
+            stray(dump, other, findings);
+        }
+        let own = of_task.next_if(|records| records[0].0 == task.task_id).unwrap_or_default();
+        let own: Vec<Record> = own.iter().map(|identity| dump.record(identity.5)).collect();
+        before_and_after(&own, findings);
+        if whole {
+            complete(dump, task, &own, &skips, findings);
+        }
+    }
+    for other in of_task {
+        stray(dump, other, findings);
+    }
+}
+
+fn duplicates(dump: &Dump, records: &[Identity], findings: &mut Findings) {
+    let same = |a: &Identity, b: &Identity| (a.0, a.1, a.2, a.3, a.4) == (b.0, b.1, b.2, b.3, b.4);
+    for group in records.chunk_by(same).filter(|group| group.len() > 1) {
+        let (task, stage, arg, _, _, index) = group[0];
+        let told = format!("argument {arg} of task 0x{task:016x} is there {} times, {stage}", group.len());
+        match dump.age() {
+            Age::Argus => findings.defect("arguments recorded more than once", index, || told),
+            // Its tasks of several blocks record their arguments once for each.
+            _ => findings.warning("arguments recorded more than once", index, || {
+                format!("{told}; the reference records tasks of several blocks once for each block")
+            }),
+        }
+    }
+}
+
+/// Records of a task that the graph does not have.
+fn stray(dump: &Dump, records: &[Identity], findings: &mut Findings) {
+    // The entry of a task comes after those of its arguments.
+    if matches!(dump.ending(), Ending::Complete) {
+        let (task, .., index) = records[0];
+        findings.defect("records of unknown tasks", index, || {
+            format!("its task 0x{task:016x} is not in the graph")
+        });
+    }
+}
+
+/// The records of one task, sorted by stage and argument.
+fn before_and_after(records: &[Record], findings: &mut Findings) {
+    let (before, after) =
+        records.split_at(records.partition_point(|record| record.stage == Stage::BeforeDispatch));
+    for after in after {
+        if let Ok(place) = before.binary_search_by_key(&after.arg_index, |before| before.arg_index)
+            && let (Some(earlier), Some(later)) = (before[place].time_ns, after.time_ns)
+            && earlier > later
+        {
+            findings.defect("records out of the order of time", after.index, || {
+                format!("it was captured after completion at {later} ns, before dispatch at {earlier} ns")
+            });
+        }
+    }
+}
+
+fn times(graph: &Graph, findings: &mut Findings) {
+    let ran = |task: &Task| task.state == task_state::COMPLETED && task.dispatch_order.is_some();
+    for task in graph.tasks.iter().filter(|task| ran(task)) {
+        if task.dispatched_ns > task.finished_ns {
+            findings.defect("tasks out of the order of time", None, || {
+                format!(
+                    "task 0x{:016x} was finished at {} ns and dispatched at {} ns",
+                    task.task_id, task.finished_ns, task.dispatched_ns
+                )
+            });
+        }
+    }
+    for edge in &graph.edges {
+        let (Some(from), Some(to)) = (graph.task(edge.from), graph.task(edge.to)) else { continue };
+        if to.dispatch_order.is_some()
+            && (from.state != task_state::COMPLETED || from.finished_ns > to.dispatched_ns)
+        {
+            findings.defect("tasks that did not wait", None, || {
+                format!(
+                    "task 0x{:016x} was dispatched at {} ns, before task 0x{:016x} that it waits for was \
+                     finished at {} ns",
+                    to.task_id, to.dispatched_ns, from.task_id, from.finished_ns
+                )
+            });
+        }
+    }
+}
+
+/// Whether the run was asked to capture every argument.
+fn is_whole(dump: &Dump) -> bool {
+    dump.run()
+        .is_some_and(|run| matches!(run.level.as_str(), "full" | "hybrid") && run.selectors().is_empty())
+}
+
+/// Tasks and arguments for which the dump says why they are missing.
+struct Skips(Vec<(u64, Option<u32>)>);
+
+impl Skips {
+    fn of(dump: &Dump) -> Skips {
+        let mut skips: Vec<_> =
+            dump.losses().skipped.iter().map(|skip| (skip.task_id, skip.arg_index)).collect();
+        skips.sort_unstable();
+        Skips(skips)
+    }
+
+    fn explains(&self, task: u64, arg: u32) -> bool {
+        self.0.binary_search(&(task, None)).is_ok() || self.0.binary_search(&(task, Some(arg))).is_ok()
+    }
+}
+
+/// Every argument of the task at every stage at which its role is captured.
+fn complete(dump: &Dump, task: &Task, records: &[Record], skips: &Skips, findings: &mut Findings) {
+    // A task without kernels moves no data; one that never started has nothing to show.
+    if task.func_count == 0 || task.state == task_state::WAITING {
+        return;
+    }
+    // What was lost on the way is counted, not named.
+    let severity = match dump.ending() {
+        Ending::Complete | Ending::Failed { .. } if dump.losses().dropped_records == 0 => Severity::Defect,
+        _ => Severity::Warning,
+    };
+    let arguments = usize::from(task.tensors) + usize::from(task.scalars);
+    if arguments > MAX_TENSORS + MAX_SCALARS {
+        findings.defect("tasks with too many arguments", None, || {
+            format!("task 0x{:016x} says that it has {arguments} arguments", task.task_id)
+        });
+        return;
+    }
+    // Of each argument its role and the stages at which it is there.
+    let mut seen = [(None::<Role>, [false; 2]); MAX_TENSORS + MAX_SCALARS];
+    for record in records {
+        match seen[..arguments].get_mut(record.arg_index as usize) {
+            Some((role, stages)) => {
+                *role = Some(record.role);
+                stages[record.stage as usize] = true;
+            }
+            None => findings.defect("arguments that a task does not have", record.index, || {
+                format!("task 0x{:016x} has {arguments} arguments, not {}", task.task_id, record.arg_index)
+            }),
+        }
+    }
+    for (arg, (role, there)) in (0u32..).zip(&seen[..arguments]) {
+        for stage in [Stage::BeforeDispatch, Stage::AfterCompletion] {
+            // Without a record nobody knows its role; one stage is enough to say so.
+            let due = role.map_or(stage == Stage::BeforeDispatch, |role| role.captured_at(stage));
+            if !due || there[stage as usize] || skips.explains(task.task_id, arg) {
+                continue;
+            }
+            // What a task that was interrupted had written is taken as far as possible.
+            let severity = match (task.state, role) {
+                (task_state::COMPLETED, _) | (_, Some(Role::Input)) => severity,
+                _ => Severity::Warning,
+            };
+            findings.add(severity, "missing arguments", None, || {
+                format!("argument {arg} of task 0x{:016x} is missing, {stage}", task.task_id)
+            });
+        }
+    }
+}

@@ -1,0 +1,138 @@
+//! Does each record make sense by itself?
+
+use argus_abi::Kind;
+use argus_abi::capture::argument_flags;
+use rayon::prelude::*;
+
+use super::findings::Findings;
+use crate::journal::marks;
+use crate::read::{Age, Dump, Record, Records, flag};
+
+/// Bit of the journal's options: statistics were wanted instead of payloads.
+const STATISTICS_INSTEAD: u32 = 4;
+
+pub(super) fn check(dump: &Dump) -> Findings {
+    (0..dump.len())
+        .into_par_iter()
+        .fold(Findings::default, |mut findings, index| {
+            let record = dump.record(index);
+            match record.kind {
+                Kind::Scalar => scalar(&record, &mut findings),
+                Kind::Tensor => tensor(dump, &record, &mut findings),
+            }
+            claims(dump, &record, &mut findings);
+            findings
+        })
+        .reduce(Findings::default, Findings::joined)
+}
+
+fn scalar(record: &Record, findings: &mut Findings) {
+    let index = record.index;
+    if record.bin_size != 0 {
+        findings.defect("scalars with a payload", index, || {
+            format!("a scalar has {} bytes of payload", record.bin_size)
+        });
+    }
+    if record.ndims != 0 {
+        findings
+            .defect("scalars with a shape", index, || format!("a scalar has the shape {:?}", record.shape()));
+    }
+    if record.scalar.is_none() {
+        findings.defect("scalars without a value", index, || "a scalar has no value".to_owned());
+    }
+}
+
+fn tensor(dump: &Dump, record: &Record, findings: &mut Findings) {
+    let index = record.index;
+    if record.dtype.is_none() {
+        findings.defect("unknown dtypes", index, || {
+            "its dtype is none that is known, so its size cannot be checked".to_owned()
+        });
+        return;
+    }
+    let Some(bytes) = record.logical_bytes else {
+        findings.defect("impossible shapes", index, || {
+            format!("the shape {:?} has more bytes than there are addresses", record.shape())
+        });
+        return;
+    };
+    if record.overwritten {
+        findings.warning("payloads that were overwritten", index, || {
+            "its payload was overwritten on the device before it could be collected".to_owned()
+        });
+    } else if record.bin_size == 0 && bytes > 0 {
+        without_payload(dump, record, findings);
+    } else if record.truncated {
+        findings.warning("truncated payloads", index, || {
+            format!("its payload is truncated: {} of {bytes} bytes are there", record.bin_size)
+        });
+        if record.bin_size >= bytes {
+            findings.defect("payload sizes that do not fit the view", index, || {
+                format!("it is truncated, but {} of {bytes} bytes are there", record.bin_size)
+            });
+        }
+    } else if record.bin_size != bytes {
+        findings.defect("payload sizes that do not fit the view", index, || {
+            let name = record.dtype.map_or("", |dtype| dtype.name());
+            format!("its payload has {} bytes; {name} {:?} needs {bytes}", record.bin_size, record.shape())
+        });
+    }
+    if dump.age() == Age::Argus && record.bin_size > 0 && record.checksum.is_none() {
+        findings.defect("payloads without a checksum", index, || "its payload has no checksum".to_owned());
+    }
+}
+
+/// A tensor whose payload is not there: did somebody say so?
+fn without_payload(dump: &Dump, record: &Record, findings: &mut Findings) {
+    let index = record.index;
+    let asked_for = match dump.source() {
+        Records::Journal(table) => {
+            let raw = table.raw(index);
+            let looked_at = raw.has(argument_flags::STATS_ONLY)
+                || table.journal().header().options & STATISTICS_INSTEAD != 0;
+            raw.has(argument_flags::NO_PAYLOAD) || looked_at && raw.has(marks::CHECKSUM)
+        }
+        Records::Manifest { listed, .. } => {
+            listed.row(index).has(flag::LEFT_OUT) || listed.head.level == Some(3)
+        }
+    };
+    let message = || "there is no payload, and nothing says why".to_owned();
+    match (asked_for, dump.age()) {
+        (true, _) => {}
+        (false, Age::Argus) => findings.defect("missing payloads", index, message),
+        (false, _) => findings.warning("missing payloads", index, message),
+    }
+}
+
+/// What an entry of a manifest says beside what follows from the rest of it.
+fn claims(dump: &Dump, record: &Record, findings: &mut Findings) {
+    let index = record.index;
+    let contiguous = match dump.source() {
+        Records::Manifest { listed, .. } => {
+            let row = listed.row(index);
+            if row.has(flag::NUMEL_WRONG) {
+                findings.defect("numbers of elements that do not fit the shape", index, || {
+                    format!("its numel is not that of the shape {:?}", record.shape())
+                });
+            }
+            !row.has(flag::CONTIGUOUS_WRONG)
+        }
+        Records::Journal(_) => record.kind == Kind::Scalar || record.contiguous == row_major(record),
+    };
+    if contiguous {
+        return;
+    }
+    let message = || {
+        format!("is_contiguous is not what shape {:?} and strides {:?} say", record.shape(), record.strides())
+    };
+    let kind = "is_contiguous that does not fit the strides";
+    match dump.age() {
+        // Its rule is not written down anywhere.
+        Age::April => findings.warning(kind, index, message),
+        _ => findings.defect(kind, index, message),
+    }
+}
+
+fn row_major(record: &Record) -> bool {
+    crate::read::is_row_major(record.shape(), record.strides())
+}

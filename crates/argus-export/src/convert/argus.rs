@@ -1,0 +1,293 @@
+//! To our own layout, through the writer that a run uses.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use argus_abi::Kind;
+use argus_abi::capture::{
+    ArgumentEntry, EDGES_PER_ENTRY, ENTRY_MAGIC, ENTRY_VERSION, EdgesEntry, EntryHeader, SkipEntry,
+    TaskEntry, argument_flags, skip_reason, task_state, what,
+};
+use argus_dump::read::{Age, Dump, Ending, Record, Skip, Task};
+use argus_dump::{
+    DumpInfo, DumpOptions, DumpWriter, KernelInfo, LaneLedger, LedgerSummary, RunEnd, RunStatus, Sink,
+    StatsMode, new_run_id,
+};
+use xxhash_rust::xxh3::xxh3_128;
+
+use super::Work;
+use crate::content::{reason, scalar_bits};
+use crate::error::ExportError;
+
+/// A number that no element type has.
+const NO_DTYPE: u8 = u8::MAX;
+/// Payloads are handed over in pieces, so that the writer never holds much of one.
+const PIECE: usize = 4 << 20;
+
+pub(super) fn write(work: &mut Work<'_>, directory: &Path) -> Result<(), ExportError> {
+    let dump = work.dump;
+    let statistics = dump.records().any(|record| record.statistics.is_some() && record.has_payload());
+    let options = DumpOptions {
+        stats: if statistics { StatsMode::Beside } else { StatsMode::Off },
+        ..DumpOptions::default()
+    };
+    let mut writer = DumpWriter::create(directory, options, info(dump))?;
+    for record in dump.records() {
+        argument(work, &mut writer, &record)?;
+        work.progress.add(&record);
+    }
+    graph(work, &mut writer)?;
+    for skip in &dump.losses().skipped {
+        writer.skip(&skip_entry(skip))?;
+    }
+    let (status, error) = match dump.ending() {
+        Ending::Complete => (RunStatus::Complete, None),
+        Ending::Failed { error } => (RunStatus::Failed, Some(error.clone())),
+        Ending::Unfinished { why } => (RunStatus::Failed, Some(why.clone())),
+        Ending::Unknown => {
+            work.remarks.general("the dump does not say how its run ended; the copy says that it completed");
+            (RunStatus::Complete, None)
+        }
+    };
+    let losses = dump.losses();
+    let (lost_entries, lost_bytes) = (losses.dropped_records, losses.dropped_bytes);
+    // Whose loss it was is not known any more: it is on one account.
+    let lane = LaneLedger { lost_entries, lost_bytes, ..LaneLedger::default() };
+    let lanes = if lane == LaneLedger::default() { Vec::new() } else { vec![lane] };
+    let ledger = LedgerSummary { lost_entries, lost_bytes, lanes };
+    writer.finish(RunEnd { status, error, ledger, ..RunEnd::default() })?;
+    Ok(())
+}
+
+fn info(dump: &Dump) -> DumpInfo {
+    let run = dump.run().cloned().unwrap_or_default();
+    let mut config = run.configuration;
+    config.insert("converted_from".to_owned(), dump.age().name().into());
+    let kernels = dump.graph().map_or(&[][..], |graph| &graph.kernels);
+    DumpInfo {
+        scene: run.scene,
+        case: run.case,
+        platform: run.platform,
+        runtime: run.runtime,
+        level: run.level,
+        run_id: u128::from_str_radix(&run.run_id, 16).unwrap_or_else(|_| new_run_id()),
+        kernels: kernels
+            .iter()
+            .map(|kernel| KernelInfo {
+                func_id: kernel.func_id,
+                name: kernel.name.clone(),
+                core_type: kernel.core_type,
+                signature: kernel.signature.clone(),
+                abi: kernel.abi,
+            })
+            .collect(),
+        config,
+        versions: run.versions,
+        orchestration_args: Vec::new(),
+    }
+}
+
+fn header(what: u8) -> EntryHeader {
+    EntryHeader { magic: ENTRY_MAGIC, version: ENTRY_VERSION, what, lane: 0, sequence: 0 }
+}
+
+fn argument(work: &mut Work<'_>, writer: &mut DumpWriter, record: &Record) -> Result<(), ExportError> {
+    let index = record.index;
+    let Some(mut entry) = entry(record) else {
+        work.without.add(index, "left out as a whole: a number of its view is too large for a journal");
+        return Ok(());
+    };
+    let mut payload: &[u8] = &[];
+    match record.kind {
+        Kind::Scalar => match scalar_bits(record) {
+            Some((bits, remark)) => {
+                entry.scalar_bits = bits;
+                work.remarks.take(index, remark);
+            }
+            None => work.remarks.add(index, "the dump does not tell the scalar's value; the copy says 0"),
+        },
+        Kind::Tensor => match work.dump.payload(record) {
+            Ok(bytes) => payload = bytes,
+            Err(error) => {
+                entry.flags |= argument_flags::NO_PAYLOAD;
+                work.without.add(index, reason(&error));
+            }
+        },
+    }
+    if record.checksum.is_some_and(|checksum| !payload.is_empty() && checksum != xxh3_128(payload)) {
+        work.remarks
+            .add(index, "its payload does not fit its checksum; the copy has the checksum of what is there");
+    }
+    if record.truncated && !payload.is_empty() {
+        work.remarks
+            .add(index, "truncated: the copy has the bytes that are there and no mark, its size tells");
+    }
+    if record.ambiguous_index {
+        work.remarks.add(index, "its argument may be another one: the copy has no mark for that");
+    }
+    if record.subtask.is_some_and(|member| member > 0) {
+        work.remarks.add(index, "it belongs to a member of its task: the copy does not tell members apart");
+    }
+    if record.statistics.is_some() && payload.is_empty() {
+        work.remarks.add(index, "its statistics are left out with its payload");
+    }
+    entry.payload_bytes = payload.len() as u64;
+    writer.begin_argument(&entry)?;
+    for piece in payload.chunks(PIECE) {
+        writer.payload(piece)?;
+    }
+    writer.end_argument()?;
+    Ok(())
+}
+
+/// The record as a device would have written it; `None` if a number does not fit.
+fn entry(record: &Record) -> Option<ArgumentEntry> {
+    let mut entry = ArgumentEntry {
+        header: header(what::ARGUMENT),
+        task_id: record.task_id,
+        time_ns: record.time_ns.unwrap_or(0),
+        arg_index: u16::try_from(record.arg_index).ok()?,
+        stage: record.stage as u8,
+        role: record.role as u8,
+        kind: record.kind as u8,
+        dtype: record.dtype.map_or(NO_DTYPE, |dtype| dtype as u8),
+        ndims: record.ndims,
+        flags: 0,
+        address: record.address.unwrap_or(0),
+        start_offset: record.start_offset,
+        payload_bytes: 0,
+        scalar_bits: 0,
+        shapes: [0; argus_abi::MAX_DIMS],
+        strides: [0; argus_abi::MAX_DIMS],
+        reserved: [0; 16],
+    };
+    for (place, &extent) in entry.shapes.iter_mut().zip(record.shape()) {
+        *place = u32::try_from(extent).ok()?;
+    }
+    for (place, &stride) in entry.strides.iter_mut().zip(record.strides()) {
+        *place = u32::try_from(stride).ok()?;
+    }
+    for (set, flag) in [
+        (record.contiguous, argument_flags::CONTIGUOUS),
+        (record.partial, argument_flags::PARTIAL),
+        (record.created, argument_flags::CREATED),
+    ] {
+        entry.flags |= if set { flag } else { 0 };
+    }
+    Some(entry)
+}
+
+/// Tasks and edges of the dump's graph; of a dump without one, the tasks as far as the records tell.
+fn graph(work: &mut Work<'_>, writer: &mut DumpWriter) -> Result<(), ExportError> {
+    let Some(graph) = work.dump.graph() else {
+        for task in tasks(work.dump) {
+            writer.task(&task)?;
+        }
+        work.remarks.general("the dump has no graph: the copy has its tasks and no edges, names or times");
+        return Ok(());
+    };
+    for task in &graph.tasks {
+        writer.task(&task_entry(task))?;
+    }
+    for of_consumer in graph.edges.chunk_by(|left, right| left.to == right.to) {
+        for edges in of_consumer.chunks(EDGES_PER_ENTRY) {
+            let mut entry = EdgesEntry {
+                header: header(what::EDGES),
+                consumer: edges[0].to,
+                count: edges.len() as u8,
+                reserved: [0; 7],
+                reasons: [0; 16],
+                producers: [0; EDGES_PER_ENTRY],
+            };
+            for (place, edge) in edges.iter().enumerate() {
+                entry.producers[place] = edge.from;
+                entry.reasons[place] = edge.reason;
+            }
+            writer.edges(&entry)?;
+        }
+    }
+    Ok(())
+}
+
+fn task_entry(task: &Task) -> TaskEntry {
+    TaskEntry {
+        header: header(what::TASK),
+        task_id: task.task_id,
+        func_ids: task.funcs,
+        blocks: task.blocks,
+        dispatch_order: task.dispatch_order.unwrap_or(u64::MAX),
+        dispatched_ns: task.dispatched_ns,
+        finished_ns: task.finished_ns,
+        cores: task.cores,
+        scope_depth: task.scope_depth,
+        tensors: task.tensors,
+        scalars: task.scalars,
+        state: task.state,
+        reserved: [0; 39],
+    }
+}
+
+/// A task for each id among the records. When it ran is not known, which an order of all ones says.
+fn tasks(dump: &Dump) -> Vec<TaskEntry> {
+    #[derive(Default)]
+    struct Known {
+        funcs: Option<[i32; 3]>,
+        members: BTreeMap<u8, i32>,
+        tensors: Vec<u32>,
+        scalars: Vec<u32>,
+    }
+    let mut known: BTreeMap<u64, Known> = BTreeMap::new();
+    for record in dump.records() {
+        let task = known.entry(record.task_id).or_default();
+        let mut funcs = [-1; 3];
+        let ids = record.func_ids();
+        funcs[..ids.len()].copy_from_slice(ids);
+        match (dump.age(), record.subtask, ids.first()) {
+            (Age::April, Some(member), Some(&id)) => drop(task.members.insert(member, id)),
+            (_, _, Some(_)) => task.funcs = Some(funcs),
+            _ => {}
+        }
+        let list = if record.kind == Kind::Tensor { &mut task.tensors } else { &mut task.scalars };
+        if !list.contains(&record.arg_index) {
+            list.push(record.arg_index);
+        }
+    }
+    let count = |list: &[u32]| u16::try_from(list.len()).unwrap_or(u16::MAX);
+    let entries = known.into_iter().map(|(task_id, task)| {
+        let mut func_ids = task.funcs.unwrap_or([-1; 3]);
+        for (member, id) in task.members {
+            if let Some(place) = func_ids.get_mut(usize::from(member)) {
+                *place = id;
+            }
+        }
+        TaskEntry {
+            header: header(what::TASK),
+            task_id,
+            func_ids,
+            blocks: 0,
+            dispatch_order: u64::MAX,
+            dispatched_ns: 0,
+            finished_ns: 0,
+            cores: [0; 2],
+            scope_depth: 0,
+            tensors: count(&task.tensors),
+            scalars: count(&task.scalars),
+            state: task_state::COMPLETED,
+            reserved: [0; 39],
+        }
+    });
+    entries.collect()
+}
+
+fn skip_entry(skip: &Skip) -> SkipEntry {
+    let known = (0..u8::MAX).find(|&code| skip_reason::text(code) == skip.reason);
+    SkipEntry {
+        header: header(what::SKIP),
+        task_id: skip.task_id,
+        func_id: skip.func_id.unwrap_or(-1),
+        arg_index: skip.arg_index.map_or(u16::MAX, |index| u16::try_from(index).unwrap_or(u16::MAX)),
+        stage: skip.stage as u8,
+        reason: known.unwrap_or(u8::MAX),
+        reserved: [0; 96],
+    }
+}

@@ -1,0 +1,289 @@
+//! Text files as the reference's viewer writes them, in the layout of the dump's own age.
+//!
+//! A dump of ours is laid out as June, with two differences that June's viewer would show as less: a scalar has
+//! its `# value:` line, and the integer types that came after June are printed as numbers. FP8 and FP4 are bytes
+//! in hexadecimal at every age.
+
+use std::fmt::{Display, Write as _};
+use std::io::{self, Write};
+
+use argus_abi::{DType, Kind};
+use argus_dump::numbers::{Number, element, number};
+use argus_dump::read::{Age, Record, Scalar};
+use rayon::prelude::*;
+
+use super::Job;
+use crate::april;
+use crate::content::{array, reason};
+use crate::error::ExportError;
+use crate::output::{Output, finish};
+use crate::percent_g::{put_percent_g, put_python_float};
+use crate::report::{Remarks, Report};
+use crate::row::dtype_name;
+
+pub(crate) fn export(job: &Job<'_>, output: Output) -> Result<Report, ExportError> {
+    output.check_free(job.file_names("txt"))?;
+    let age = job.dump.age();
+    let april = if age == Age::April { april::views(job.dump.directory()) } else { Vec::new() };
+    let told: Vec<_> = job
+        .records
+        .par_iter()
+        .map(|&index| {
+            let record = job.dump.record(index);
+            let draft = output.create(&format!("{}.txt", job.names.stem(&record)))?;
+            let mut head = String::new();
+            put_header(&mut head, age, &record, april.get(index));
+            let mut missing = None;
+            let elements = if record.overwritten {
+                head.push_str("# DATA OVERWRITTEN (host too slow)\n");
+                missing = job.dump.payload(&record).err().map(|error| reason(&error));
+                None
+            } else {
+                if record.truncated {
+                    head.push_str("# DATA TRUNCATED (tensor too large for arena)\n");
+                }
+                payload(job, age, &record, &mut head, &mut missing)
+            };
+            draft.fill(|file| {
+                file.write_all(head.as_bytes())?;
+                match elements {
+                    Some(bytes) => Elements::new(age, &record, bytes).write(file),
+                    None => Ok(()),
+                }
+            })?;
+            job.progress.add(&record);
+            Ok((index, missing))
+        })
+        .collect::<Result<_, ExportError>>()?;
+    let (mut without, mut remarks) = (Remarks::default(), Remarks::default());
+    for (index, missing) in told {
+        let record = job.dump.record(index);
+        match missing {
+            Some(why) => without.add(index, why),
+            None => remark(job, age, &record, &mut remarks),
+        }
+    }
+    finish(output, job.records.len(), without.groups(), remarks.groups())
+}
+
+/// What the layout does not show.
+fn remark(job: &Job<'_>, age: Age, record: &Record, remarks: &mut Remarks) {
+    if record.kind == Kind::Scalar {
+        if matches!(age, Age::April | Age::June) {
+            remarks.add(record.index, "this age's text files do not show the value of a scalar");
+        }
+    } else if let Ok(array) = array(job.dump, record) {
+        let shown = Elements::new(age, record, &array.bytes);
+        if let Some(text) = array.remark {
+            remarks.add(record.index, text);
+        } else if shown.hexadecimal() && shown.count < array.bytes.len() as u64 {
+            remarks.add(record.index, "this age's text files show only some bytes of its element type");
+        }
+    }
+}
+
+/// The bytes to show, or lines that say why there are none.
+fn payload<'a>(
+    job: &Job<'a>,
+    age: Age,
+    record: &Record,
+    head: &mut String,
+    missing: &mut Option<String>,
+) -> Option<&'a [u8]> {
+    if record.kind == Kind::Scalar {
+        match value(age, record) {
+            Some(value) => {
+                let _ = writeln!(head, "# value: {value}");
+            }
+            None => head.push_str("# (no data)\n"),
+        }
+        return None;
+    }
+    match job.dump.payload(record) {
+        Ok(bytes) if !bytes.is_empty() => Some(bytes),
+        Ok(_) => {
+            head.push_str("# (no data)\n");
+            None
+        }
+        Err(error) => {
+            head.push_str("# (no data)\n");
+            *missing = Some(reason(&error));
+            None
+        }
+    }
+}
+
+/// Appends to a string, which cannot fail.
+fn put(out: &mut String, value: impl Display) {
+    let _ = write!(out, "{value}");
+}
+
+fn put_header(head: &mut String, age: Age, record: &Record, april: Option<&(String, String)>) {
+    let mut line = |key: &str, value: &dyn Display| put(head, format_args!("# {key}: {value}\n"));
+    let truth = |value: bool| if value { "True" } else { "False" };
+    line("task_id", &format_args!("0x{:016x}", record.task_id));
+    if age == Age::April {
+        line("subtask_id", &record.subtask.unwrap_or(0));
+    }
+    line("role", &record.role.name());
+    line("stage", &record.stage.name());
+    line("arg_index", &record.arg_index);
+    if age == Age::April {
+        line("func_id", &record.func_ids().first().copied().unwrap_or(-1));
+    }
+    line("dtype", &dtype_name(record));
+    if age == Age::August {
+        line("kind", &record.kind.name());
+    }
+    line("is_contiguous", &truth(record.contiguous));
+    line("shape", &list(record.shape()));
+    if let (Age::April, Some((raw_shape, offsets))) = (age, april) {
+        line("raw_shape", raw_shape);
+        line("offsets", offsets);
+    } else {
+        line("strides", &list(record.strides()));
+        line("start_offset", &record.start_offset);
+    }
+}
+
+fn list(items: &[u64]) -> String {
+    format!("[{}]", items.iter().map(u64::to_string).collect::<Vec<_>>().join(", "))
+}
+
+/// A scalar's value as the viewer prints what the manifest says; `None` where it does not look at it.
+fn value(age: Age, record: &Record) -> Option<String> {
+    if !matches!(age, Age::August | Age::Argus) {
+        return None;
+    }
+    let mut text = String::new();
+    match record.scalar? {
+        // Strings stand for infinities in the manifest, null for NaN.
+        Scalar::Rounded(value) if value.is_nan() => text.push_str("None"),
+        Scalar::Rounded(value) if value.is_infinite() => {
+            text.push_str(if value > 0.0 { "$Inf" } else { "-$Inf" });
+        }
+        Scalar::Rounded(value) => put_python_float(&mut text, value),
+        Scalar::Bits(bits) if record.dtype == Some(DType::Bool) => {
+            text.push_str(if bits & 0xff != 0 { "true" } else { "false" });
+        }
+        Scalar::Bits(bits) => {
+            // August knows only these as what they are.
+            let typed =
+                age == Age::Argus || matches!(record.dtype, Some(DType::I32 | DType::U32 | DType::I64));
+            let dtype = record.dtype.filter(|_| typed);
+            match dtype.map_or(Number::Unsigned(bits), |dtype| number(dtype, bits)) {
+                Number::Float(value) if value.is_nan() => text.push_str("NaN"),
+                Number::Float(value) if value.is_infinite() => {
+                    text.push_str(if value > 0.0 { "Infinity" } else { "-Infinity" });
+                }
+                Number::Float(_) if dtype == Some(DType::F32) => {
+                    // The shortest decimal for an f32, which is what the manifest has.
+                    let shortest = f32::from_bits(bits as u32).to_string();
+                    put_python_float(&mut text, shortest.parse().unwrap_or(f64::NAN));
+                }
+                Number::Float(value) => put_python_float(&mut text, value),
+                Number::Signed(value) => {
+                    let _ = write!(text, "{value}");
+                }
+                Number::Unsigned(value) => {
+                    let _ = write!(text, "{value}");
+                }
+                Number::Bool(value) => {
+                    let _ = write!(text, "{value}");
+                }
+            }
+        }
+    }
+    Some(text)
+}
+
+/// The elements of a payload as text.
+struct Elements<'a> {
+    /// `None`: shown byte by byte.
+    dtype: Option<DType>,
+    bytes: &'a [u8],
+    shape: &'a [u64],
+    count: u64,
+}
+
+impl<'a> Elements<'a> {
+    fn new(age: Age, record: &'a Record, bytes: &'a [u8]) -> Elements<'a> {
+        let dtype = record.dtype.filter(|dtype| match dtype {
+            DType::Fp8E4M3Fn | DType::Fp8E8M0 | DType::Fp4E2M1 => false,
+            DType::U16 | DType::U32 | DType::Bool => matches!(age, Age::August | Age::Argus),
+            _ => true,
+        });
+        let here = (bytes.len() / dtype.map_or(1, DType::size)) as u64;
+        let wanted = record.numel().map_or(u64::MAX, |numel| numel.max(1));
+        Elements { dtype, bytes, shape: record.shape(), count: wanted.min(here) }
+    }
+
+    fn hexadecimal(&self) -> bool {
+        self.dtype.is_none()
+    }
+
+    fn put(&self, out: &mut String, index: u64) {
+        let Some(dtype) = self.dtype else {
+            let byte = self.bytes.get(index as usize).copied().unwrap_or(0);
+            put(out, format_args!("0x{byte:02x}"));
+            return;
+        };
+        match element(dtype, self.bytes, index) {
+            Some(Number::Float(value)) => {
+                let digits = match dtype {
+                    DType::F32 => 6,
+                    DType::F16 => 4,
+                    _ => 3,
+                };
+                put_percent_g(out, value, digits);
+            }
+            Some(Number::Signed(value)) => {
+                let _ = write!(out, "{value}");
+            }
+            Some(Number::Unsigned(value)) => {
+                let _ = write!(out, "{value}");
+            }
+            Some(Number::Bool(value)) => out.push_str(if value { "True" } else { "False" }),
+            None => {}
+        }
+    }
+
+    fn write(&self, file: &mut impl Write) -> io::Result<()> {
+        let mut text = String::new();
+        let mut width = 0;
+        for index in 0..self.count {
+            text.clear();
+            self.put(&mut text, index);
+            width = width.max(text.len());
+        }
+        let row = self.shape.last().copied().unwrap_or(1).max(1);
+        file.write_all(b"\n# Overview:\n")?;
+        for index in 0..self.count {
+            text.clear();
+            self.put(&mut text, index);
+            let last = (index + 1) % row == 0 || index + 1 == self.count;
+            write!(file, "{text:>width$}{}", if last { "\n" } else { " " })?;
+        }
+        file.write_all(b"\n# Detail:\n")?;
+        let mut place = vec![0u64; self.shape.len()];
+        for index in 0..self.count {
+            text.clear();
+            text.push('[');
+            for (axis, at) in place.iter().enumerate() {
+                put(&mut text, format_args!("{}{at}", if axis == 0 { "" } else { ", " }));
+            }
+            text.push_str("] ");
+            self.put(&mut text, index);
+            text.push('\n');
+            file.write_all(text.as_bytes())?;
+            for (at, &extent) in place.iter_mut().zip(self.shape).rev() {
+                *at += 1;
+                if *at < extent {
+                    break;
+                }
+                *at = 0;
+            }
+        }
+        Ok(())
+    }
+}

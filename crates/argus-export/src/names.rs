@@ -1,0 +1,65 @@
+//! The name of each record's file.
+
+use std::sync::OnceLock;
+
+use argus_abi::{Role, Stage};
+use argus_dump::read::{Age, Dump, Record};
+use rustc_hash::FxHashMap;
+
+/// What the reference takes for a unique key.
+type Key = (u64, Option<u8>, Stage, Role, u32);
+
+/// Names of all records of a dump. A name does not depend on which records are exported with it.
+pub(crate) struct Names<'a> {
+    dump: &'a Dump,
+    /// Records that are not the first of their key, with their place among its records; found when the first
+    /// name is asked for.
+    repeated: OnceLock<FxHashMap<usize, u32>>,
+}
+
+impl<'a> Names<'a> {
+    pub(crate) fn of(dump: &'a Dump) -> Names<'a> {
+        Names { dump, repeated: OnceLock::new() }
+    }
+
+    /// Only April tells members of a task apart.
+    fn member(&self, record: &Record) -> Option<u8> {
+        record.subtask.filter(|_| self.dump.age() == Age::April)
+    }
+
+    fn find_repeated(&self) -> FxHashMap<usize, u32> {
+        let mut counts: FxHashMap<Key, u32> = FxHashMap::default();
+        let mut repeated = FxHashMap::default();
+        for record in self.dump.records() {
+            let key = (record.task_id, self.member(&record), record.stage, record.role, record.arg_index);
+            let count = counts.entry(key).or_insert(0);
+            *count += 1;
+            if *count > 1 {
+                repeated.insert(record.index, *count);
+            }
+        }
+        repeated
+    }
+
+    /// Without an extension.
+    pub(crate) fn stem(&self, record: &Record) -> String {
+        let stage = match record.stage {
+            Stage::BeforeDispatch => "before",
+            Stage::AfterCompletion => "after",
+        };
+        let role = match record.role {
+            Role::Input => "in",
+            Role::Output => "out",
+            Role::Inout => "inout",
+        };
+        let member = match self.member(record) {
+            Some(member) => format!("_s{member}"),
+            None => String::new(),
+        };
+        let repeat = match self.repeated.get_or_init(|| self.find_repeated()).get(&record.index) {
+            Some(count) => format!("_{count}"),
+            None => String::new(),
+        };
+        format!("task_0x{:016x}{member}_{stage}_{role}{}{repeat}", record.task_id, record.arg_index)
+    }
+}

@@ -1,0 +1,163 @@
+//! Files that appear together, whole, or not at all.
+
+use std::fs::{self, File};
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+use std::sync::Mutex;
+
+use argus_dump::read::Dump;
+use tempfile::TempDir;
+
+use crate::error::ExportError;
+use crate::report::{Group, Report};
+
+/// An export under way. Dropped before [`Output::publish`], it leaves nothing behind.
+pub(crate) struct Output {
+    directory: PathBuf,
+    force: bool,
+    /// Everything is written here first; it lies in the directory, so that renaming is enough.
+    stage: TempDir,
+    names: Mutex<Vec<String>>,
+    _made: MadeDirectories,
+}
+
+impl Output {
+    /// Prepares the directory `out`, creating what is missing of it.
+    pub(crate) fn begin(dump: &Dump, out: &Path, force: bool) -> Result<Output, ExportError> {
+        refuse_dump(dump, out)?;
+        let made = MadeDirectories::create(out)?;
+        let stage = tempfile::Builder::new()
+            .prefix(".argus-export-")
+            .tempdir_in(out)
+            .map_err(ExportError::create(out))?;
+        Ok(Output { directory: out.to_path_buf(), force, stage, names: Mutex::default(), _made: made })
+    }
+
+    /// Fails for the first of `names` that is taken.
+    pub(crate) fn check_free(&self, names: impl IntoIterator<Item = String>) -> Result<(), ExportError> {
+        if self.force {
+            return Ok(());
+        }
+        match names.into_iter().map(|name| self.directory.join(name)).find(|path| taken(path)) {
+            Some(path) => Err(ExportError::Exists { path }),
+            None => Ok(()),
+        }
+    }
+
+    /// Where a file called `name` is written for now.
+    pub(crate) fn stage(&self, name: &str) -> PathBuf {
+        self.names.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(name.to_owned());
+        self.stage.path().join(name)
+    }
+
+    /// Opens a file called `name`.
+    pub(crate) fn create(&self, name: &str) -> Result<Draft, ExportError> {
+        let path = self.directory.join(name);
+        let file = File::create_new(self.stage(name)).map_err(ExportError::create(&path))?;
+        Ok(Draft { path, file: BufWriter::with_capacity(1 << 16, file) })
+    }
+
+    /// Gives every file its name and counts them into `report`.
+    pub(crate) fn publish(self, report: &mut Report) -> Result<(), ExportError> {
+        let names = std::mem::take(&mut *self.names.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
+        // Somebody may have come first while we were writing.
+        self.check_free(names.iter().cloned())?;
+        let mut fresh = Vec::new();
+        for name in &names {
+            let path = self.directory.join(name);
+            let new = !taken(&path);
+            let bytes = fs::metadata(self.stage.path().join(name)).map_or(0, |file| file.len());
+            if let Err(error) = fs::rename(self.stage.path().join(name), &path) {
+                fresh.iter().for_each(|path| drop(fs::remove_file(path)));
+                return Err(ExportError::write(&path)(error));
+            }
+            if new {
+                fresh.push(path);
+            }
+            report.files += 1;
+            report.bytes += bytes;
+        }
+        report.directory = self.directory;
+        self._made.keep();
+        Ok(())
+    }
+}
+
+/// A file being written, under the name that it will have in messages.
+pub(crate) struct Draft {
+    path: PathBuf,
+    pub(crate) file: BufWriter<File>,
+}
+
+impl Draft {
+    pub(crate) fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Writes through `write` and to the end.
+    pub(crate) fn fill(
+        mut self,
+        write: impl FnOnce(&mut BufWriter<File>) -> io::Result<()>,
+    ) -> Result<(), ExportError> {
+        let written = write(&mut self.file);
+        let flushed = written.and_then(|()| self.file.into_inner().map_err(io::IntoInnerError::into_error));
+        flushed.map(drop).map_err(ExportError::write(&self.path))
+    }
+}
+
+/// Whether there is anything under this name, a broken link included.
+pub(crate) fn taken(path: &Path) -> bool {
+    path.symlink_metadata().is_ok()
+}
+
+/// Refuses the directory in which the dump's own files lie.
+pub(crate) fn refuse_dump(dump: &Dump, out: &Path) -> Result<(), ExportError> {
+    let real = |path: &Path| fs::canonicalize(path).ok();
+    match (real(out), real(dump.directory())) {
+        (Some(out), Some(own)) if out == own => Err(ExportError::InsideDump { path: out }),
+        _ => Ok(()),
+    }
+}
+
+/// Directories that this export created; removed again unless they are kept.
+pub(crate) struct MadeDirectories {
+    paths: Mutex<Vec<PathBuf>>,
+}
+
+impl MadeDirectories {
+    pub(crate) fn create(path: &Path) -> Result<MadeDirectories, ExportError> {
+        let mut missing: Vec<PathBuf> = Vec::new();
+        let mut at = Some(path);
+        while let Some(ancestor) = at.filter(|ancestor| !ancestor.as_os_str().is_empty() && !taken(ancestor))
+        {
+            missing.push(ancestor.to_path_buf());
+            at = ancestor.parent();
+        }
+        fs::create_dir_all(path).map_err(ExportError::create(path))?;
+        Ok(MadeDirectories { paths: Mutex::new(missing) })
+    }
+
+    pub(crate) fn keep(&self) {
+        self.paths.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).clear();
+    }
+}
+
+impl Drop for MadeDirectories {
+    fn drop(&mut self) {
+        // Innermost first; one that somebody else has put something into stays.
+        let paths = std::mem::take(&mut *self.paths.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
+        paths.iter().for_each(|path| drop(fs::remove_dir(path)));
+    }
+}
+
+/// Two lists of remarks in a report.
+pub(crate) fn finish(
+    output: Output,
+    records: usize,
+    without_payload: Vec<Group>,
+    remarks: Vec<Group>,
+) -> Result<Report, ExportError> {
+    let mut report = Report { records: records as u64, without_payload, remarks, ..Report::default() };
+    output.publish(&mut report)?;
+    Ok(report)
+}

@@ -1,0 +1,90 @@
+//! What an export did, and what it could not do.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use argus_dump::read::Record;
+
+/// Records that share a remark.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Group {
+    pub reason: String,
+    /// Their numbers in the dump; empty if it is about the dump as a whole.
+    pub records: Vec<usize>,
+}
+
+/// What an export did.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Report {
+    /// Where the files are.
+    pub directory: PathBuf,
+    pub files: u64,
+    /// Bytes of all files.
+    pub bytes: u64,
+    pub records: u64,
+    /// Records of which only the metadata could be exported.
+    pub without_payload: Vec<Group>,
+    /// Records that are not exactly as in the dump, and what the format has no place for.
+    pub remarks: Vec<Group>,
+}
+
+/// Collects remarks by reason.
+#[derive(Default)]
+pub(crate) struct Remarks(BTreeMap<String, Vec<usize>>);
+
+impl Remarks {
+    pub(crate) fn add(&mut self, record: usize, reason: impl Into<String>) {
+        self.0.entry(reason.into()).or_default().push(record);
+    }
+
+    /// If there is something to say.
+    pub(crate) fn take(&mut self, record: usize, reason: Option<String>) {
+        if let Some(reason) = reason {
+            self.add(record, reason);
+        }
+    }
+
+    /// About the dump as a whole.
+    pub(crate) fn general(&mut self, reason: impl Into<String>) {
+        self.0.entry(reason.into()).or_default();
+    }
+
+    pub(crate) fn groups(self) -> Vec<Group> {
+        let groups = self.0.into_iter().map(|(reason, mut records)| {
+            records.sort_unstable();
+            Group { reason, records }
+        });
+        groups.collect()
+    }
+}
+
+/// What a record counts in the progress.
+pub(crate) fn weight(record: &Record) -> u64 {
+    record.bin_size.max(1)
+}
+
+/// Tells the caller how far the work is.
+pub(crate) struct Progress<'a> {
+    done: AtomicU64,
+    total: u64,
+    tell: &'a (dyn Fn(u64, u64) + Sync),
+}
+
+impl<'a> Progress<'a> {
+    /// Work on `records`. Sizes are what the dump says, which may be anything.
+    pub(crate) fn new(
+        records: impl Iterator<Item = Record>,
+        tell: &'a (dyn Fn(u64, u64) + Sync),
+    ) -> Progress<'a> {
+        let total = records.fold(0u64, |total, record| total.saturating_add(weight(&record)));
+        tell(0, total);
+        Progress { done: AtomicU64::new(0), total, tell }
+    }
+
+    pub(crate) fn add(&self, record: &Record) {
+        let weight = weight(record);
+        let done = self.done.fetch_add(weight, Ordering::Relaxed).saturating_add(weight);
+        (self.tell)(done.min(self.total), self.total);
+    }
+}

@@ -1,0 +1,233 @@
+//! One record compared with what it should be.
+
+use argus_abi::{DType, Kind};
+use argus_dump::numbers::{element, number};
+use argus_dump::read::{Record, Scalar};
+
+use crate::metrics::{Judgement, Metrics, Pair, Tolerance, ToleranceError, judge, measure};
+use crate::search::{Expected, Options};
+use crate::verdict::Agreement;
+
+/// Tolerances that were asked for; what is not given is the default of the dtype.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Limits {
+    pub rtol: Option<f64>,
+    pub atol: Option<f64>,
+    /// Fraction of elements that may lie beyond.
+    pub outliers: Option<f64>,
+}
+
+impl Limits {
+    /// Whether every part of it makes sense.
+    pub fn check(&self) -> Result<(), ToleranceError> {
+        self.tolerance(DType::F32, None).map(drop)
+    }
+
+    /// For values of a dtype, each of which sums up so many terms. Integers stay exact unless both bounds are
+    /// given: a bound that was meant for floats must not hide a wrong index.
+    pub fn tolerance(&self, dtype: DType, reduction: Option<u64>) -> Result<Tolerance, ToleranceError> {
+        let default = Tolerance::default_for(dtype, reduction);
+        let tolerance = match (self.rtol, self.atol) {
+            (None, None) => default,
+            (Some(rtol), Some(atol)) => Tolerance::new(rtol, atol)?,
+            (rtol, atol) => {
+                let given = Tolerance::new(rtol.unwrap_or(default.rtol()), atol.unwrap_or(default.atol()))?;
+                if dtype.is_float() { given } else { default }
+            }
+        };
+        match self.outliers {
+            Some(fraction) => tolerance.with_outliers(fraction),
+            None => Ok(tolerance),
+        }
+    }
+}
+
+/// How one record compares.
+#[derive(Clone, Debug)]
+pub struct Comparison {
+    /// Index of the record in the dump that is searched.
+    pub record: usize,
+    pub argument: u32,
+    /// What it was compared with.
+    pub with: String,
+    /// Index of that record, if it is one.
+    pub expected_record: Option<usize>,
+    pub agreement: Agreement,
+    pub judgement: Option<Judgement>,
+    pub tolerance: Option<Tolerance>,
+    /// Of pairs that differ, or of all if that was asked for.
+    pub metrics: Option<Box<Metrics>>,
+    /// Elements that nobody defines; they were left out.
+    pub unchecked: u64,
+}
+
+impl Comparison {
+    fn new(record: &Record, with: String, agreement: Agreement) -> Comparison {
+        Comparison {
+            record: record.index,
+            argument: record.arg_index,
+            with,
+            expected_record: None,
+            agreement,
+            judgement: None,
+            tolerance: None,
+            metrics: None,
+            unchecked: 0,
+        }
+    }
+
+    pub(crate) fn equal(record: &Record, with: String) -> Comparison {
+        Comparison::new(record, with, Agreement::Equal)
+    }
+
+    pub(crate) fn unknown(record: &Record, with: String, why: String) -> Comparison {
+        Comparison::new(record, with, Agreement::Unknown(why))
+    }
+}
+
+/// Compares a payload with the bytes that it should be. `expected` says what is special about them.
+pub(crate) fn compare(
+    record: &Record,
+    actual: &[u8],
+    wanted: &[u8],
+    with: String,
+    expected: Option<&Expected>,
+    options: Options,
+) -> Comparison {
+    let (Some(dtype), Some(elements)) = (record.dtype, record.numel()) else {
+        return Comparison::unknown(record, with, "its dtype is unknown".to_owned());
+    };
+    let reduction = expected.and_then(|expected| expected.reduction);
+    let tolerance = match options.limits.tolerance(dtype, reduction) {
+        Ok(tolerance) => tolerance,
+        Err(error) => return Comparison::unknown(record, with, error.to_string()),
+    };
+    // Elements that nobody defines are made equal on both sides.
+    let masked = expected.and_then(|expected| expected.unchecked.as_deref()).map(|mask| {
+        let mut wanted = wanted.to_vec();
+        let left_out = take_over(dtype, mask, actual, &mut wanted);
+        (wanted, left_out)
+    });
+    let (wanted, unchecked) = masked.as_ref().map_or((wanted, 0), |(bytes, count)| (bytes.as_slice(), *count));
+    let mut comparison = judged(record, dtype, elements, actual, wanted, with, tolerance, options.full);
+    comparison.unchecked = unchecked;
+    if unchecked == elements && elements > 0 {
+        comparison.agreement = Agreement::Unknown("nobody defines any element of it".to_owned());
+    }
+    comparison
+}
+
+/// Compares a float payload with wider floats: what it holds is widened, which changes nothing, and judged by
+/// the tolerance of its own dtype.
+pub(crate) fn compare_widened(
+    record: &Record,
+    actual: &[u8],
+    wanted: &[u8],
+    with: String,
+    options: Options,
+) -> Comparison {
+    let (Some(dtype), Some(elements)) = (record.dtype, record.numel()) else {
+        return Comparison::unknown(record, with, "its dtype is unknown".to_owned());
+    };
+    let tolerance = match options.limits.tolerance(dtype, None) {
+        Ok(tolerance) => tolerance,
+        Err(error) => return Comparison::unknown(record, with, error.to_string()),
+    };
+    match widen(dtype, actual, elements) {
+        Some(widened) => judged(record, DType::F32, elements, &widened, wanted, with, tolerance, options.full),
+        None => Comparison::unknown(record, with, "its payload ends early".to_owned()),
+    }
+}
+
+/// Floats as f32, which holds all of them; `None` if the payload ends early.
+pub(crate) fn widen(dtype: DType, payload: &[u8], elements: u64) -> Option<Vec<u8>> {
+    let word = |index| element(dtype, payload, index).map(|number| (number.as_f64() as f32).to_le_bytes());
+    (0..elements).map(word).collect::<Option<Vec<_>>>().map(|words| words.concat())
+}
+
+#[expect(clippy::too_many_arguments, reason = "all of it belongs to one comparison, and nobody else calls it")]
+fn judged(
+    record: &Record,
+    dtype: DType,
+    elements: u64,
+    actual: &[u8],
+    wanted: &[u8],
+    with: String,
+    tolerance: Tolerance,
+    full: bool,
+) -> Comparison {
+    let shape: Option<Vec<u32>> = record.shape().iter().map(|&extent| u32::try_from(extent).ok()).collect();
+    let pair = Pair::new(dtype, elements, actual, wanted);
+    let pair = pair.and_then(|pair| match &shape {
+        Some(shape) => pair.shaped(shape),
+        None => Ok(pair),
+    });
+    let pair = match pair {
+        Ok(pair) => pair,
+        Err(error) => return Comparison::unknown(record, with, error.to_string()),
+    };
+    let judgement = judge(&pair, &tolerance);
+    let agreement = match judgement.verdict {
+        crate::metrics::Verdict::BitEqual => Agreement::Equal,
+        crate::metrics::Verdict::Within => Agreement::Within,
+        crate::metrics::Verdict::Beyond => Agreement::Beyond,
+    };
+    let measured = full || agreement == Agreement::Beyond;
+    let metrics = measured.then(|| Box::new(measure(&pair, &tolerance)));
+    let judgement = Some(judgement);
+    Comparison { judgement, tolerance: Some(tolerance), metrics, ..Comparison::new(record, with, agreement) }
+}
+
+/// Copies the elements of the mask; how many there are.
+pub(crate) fn take_over(dtype: DType, mask: &[bool], from: &[u8], to: &mut [u8]) -> u64 {
+    let mut count = 0;
+    for (index, _) in mask.iter().enumerate().filter(|(_, unchecked)| **unchecked) {
+        count += 1;
+        if dtype == DType::Fp4E2M1 {
+            let keep = if index.is_multiple_of(2) { 0xf0 } else { 0x0f };
+            if let (Some(&from), Some(to)) = (from.get(index / 2), to.get_mut(index / 2)) {
+                *to = *to & keep | from & !keep;
+            }
+        } else {
+            let range = index * dtype.size()..(index + 1) * dtype.size();
+            if let (Some(from), Some(to)) = (from.get(range.clone()), to.get_mut(range)) {
+                to.copy_from_slice(from);
+            }
+        }
+    }
+    count
+}
+
+/// Scalars agree when their bits do. A dump that rounded one leaves it open unless the numbers are as equal as
+/// six digits can be.
+pub(crate) fn compare_scalars(actual: &Record, expected: &Record, with: String) -> Comparison {
+    debug_assert!(actual.kind == Kind::Scalar);
+    let agreement = match (actual.scalar, expected.scalar) {
+        (Some(Scalar::Bits(a)), Some(Scalar::Bits(b))) if a == b => Agreement::Equal,
+        (Some(Scalar::Bits(_)), Some(Scalar::Bits(_))) => Agreement::Beyond,
+        (Some(a), Some(b)) => match (value(actual, a), value(expected, b)) {
+            (Some(a), Some(b)) if a == b || (a - b).abs() <= 1e-5 * b.abs() || a.is_nan() && b.is_nan() => {
+                Agreement::Within
+            }
+            (Some(_), Some(_)) => Agreement::Beyond,
+            _ => Agreement::Unknown("its dtype is unknown".to_owned()),
+        },
+        _ => Agreement::Unknown("its value was not captured".to_owned()),
+    };
+    Comparison::new(actual, with, agreement)
+}
+
+fn value(record: &Record, scalar: Scalar) -> Option<f64> {
+    match scalar {
+        Scalar::Rounded(value) => Some(value),
+        Scalar::Bits(bits) => record.dtype.map(|dtype| number(dtype, bits).as_f64()),
+    }
+}
+
+/// The bits of a scalar, as far as they are known; a rounded float gives those of its nearest f32.
+pub(crate) fn exact_bits(record: &Record) -> Option<u64> {
+    match record.scalar? {
+        Scalar::Bits(bits) => Some(bits),
+        Scalar::Rounded(value) => Some(u64::from((value as f32).to_bits())),
+    }
+}

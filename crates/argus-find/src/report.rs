@@ -1,0 +1,365 @@
+//! What was found, in one value that prints as JSON and that text and pages are made of.
+
+use argus_abi::Kind;
+use argus_dump::read::{Dump, Record};
+use rayon::prelude::*;
+use serde::Serialize;
+
+use crate::align::{AlignedBy, Side};
+use crate::compare::Comparison;
+use crate::detail::{Detail, look};
+use crate::metrics::{Metrics, Pair, Tolerance};
+use crate::pattern::{self, Candidate, Context, Finding, Input};
+use crate::search::{Counts, EndResult, Expectation, Findings, again};
+use crate::verdict::{Agreement, Verdict};
+
+/// First errors that are looked at closely; of more only the names are given.
+const CLOSE: usize = 8;
+
+/// The whole story.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    pub schema: &'static str,
+    pub dump: String,
+    pub compared_with: &'static str,
+    pub other: Option<String>,
+    pub verdict: Overall,
+    pub counts: Counts,
+    pub end_result: EndResult,
+    /// What counted as agreement, by dtype and reduction.
+    pub tolerances: Vec<String>,
+    pub first_wrong: Vec<FirstWrong>,
+    /// Dependencies first.
+    pub tasks: Vec<TaskReport>,
+    /// Pairs of positions in `tasks`.
+    pub edges: Vec<[usize; 2]>,
+    pub unaligned: Unaligned,
+    pub notes: Vec<String>,
+}
+
+/// What a script wants to know first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Overall {
+    Agree,
+    Differ,
+    /// Nothing was found wrong, and not everything could be judged, or nothing at all.
+    Unjudged,
+}
+
+impl Overall {
+    pub fn exit_code(self) -> u8 {
+        match self {
+            Overall::Agree => 0,
+            Overall::Differ => 1,
+            Overall::Unjudged => 2,
+        }
+    }
+}
+
+/// A task where an error begins.
+#[derive(Clone, Debug, Serialize)]
+pub struct FirstWrong {
+    /// Position in [`Report::tasks`].
+    pub task: usize,
+    pub id: String,
+    pub kernel: String,
+    /// Wrong tasks that lie behind it.
+    pub downstream: usize,
+    pub outputs: Vec<Closer>,
+}
+
+/// A wrong output looked at closely.
+#[derive(Clone, Debug, Serialize)]
+pub struct Closer {
+    pub argument: u32,
+    pub record: usize,
+    pub dtype: &'static str,
+    pub shape: Vec<u64>,
+    #[serde(flatten)]
+    pub detail: Detail,
+    /// What it looks like, most likely first.
+    pub looks_like: Vec<Finding>,
+}
+
+/// A task and its verdict.
+#[derive(Clone, Debug, Serialize)]
+pub struct TaskReport {
+    pub id: String,
+    pub kernel: String,
+    pub verdict: &'static str,
+    /// Why it is unknown, and what else could not be compared.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub why: Vec<String>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub inputs: Vec<Compared>,
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub outputs: Vec<Compared>,
+}
+
+/// A record and how it compares.
+#[derive(Clone, Debug, Serialize)]
+pub struct Compared {
+    pub argument: u32,
+    pub record: usize,
+    pub with: String,
+    pub agreement: &'static str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// Elements beyond the tolerance.
+    pub beyond: u64,
+    /// Largest distance of two finite elements.
+    pub max_abs: Option<f64>,
+    #[serde(skip_serializing_if = "is_zero")]
+    pub unchecked: u64,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub metrics: Option<Box<Metrics>>,
+}
+
+fn is_zero(count: &u64) -> bool {
+    *count == 0
+}
+
+/// Tasks without a counterpart, by id and kernel.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Unaligned {
+    /// How the others were matched; empty if there was nothing to match.
+    pub by: &'static str,
+    pub here: Vec<String>,
+    pub there: Vec<String>,
+}
+
+/// Puts the findings into words and numbers.
+pub fn report(subject: Side<'_>, expectation: &Expectation<'_>, findings: &Findings) -> Report {
+    let tasks = subject.tasks;
+    let mut position = vec![0; tasks.len()];
+    for (place, &at) in tasks.order().iter().enumerate() {
+        position[at] = place;
+    }
+    let other = match expectation {
+        Expectation::Against(other) => Some(other.dump.directory().display().to_string()),
+        _ => None,
+    };
+    let first_wrong = findings
+        .firsts
+        .par_iter()
+        .enumerate()
+        .map(|(number, first)| FirstWrong {
+            task: position[first.task],
+            id: format!("0x{:016x}", tasks.get(first.task).id),
+            kernel: tasks.get(first.task).kernel.clone(),
+            downstream: first.downstream,
+            outputs: if number < CLOSE {
+                closer(subject, expectation, findings, first.task)
+            } else {
+                Vec::new()
+            },
+        })
+        .collect();
+    let task_reports =
+        tasks.order().iter().map(|&at| task_report(subject, findings, at)).collect::<Vec<_>>();
+    let edges = (0..tasks.len())
+        .flat_map(|at| tasks.predecessors(at).iter().map(move |edge| (edge.task, at)))
+        .map(|(from, to)| [position[from], position[to]]);
+    let mut edges: Vec<[usize; 2]> = edges.collect();
+    edges.sort_unstable();
+    edges.dedup();
+    Report {
+        schema: "argus-find-1",
+        dump: subject.dump.directory().display().to_string(),
+        compared_with: expectation.name(),
+        other,
+        verdict: overall(findings),
+        counts: findings.counts(),
+        end_result: findings.end,
+        tolerances: tolerances(findings),
+        first_wrong,
+        tasks: task_reports,
+        edges,
+        unaligned: unaligned(subject, expectation, findings),
+        notes: notes(subject, expectation),
+    }
+}
+
+fn overall(findings: &Findings) -> Overall {
+    let counts = findings.counts();
+    if findings.any_wrong() || findings.any_beyond() {
+        Overall::Differ
+    } else if counts.unknown > 0 || counts.clean == 0 {
+        Overall::Unjudged
+    } else {
+        Overall::Agree
+    }
+}
+
+fn tolerances(findings: &Findings) -> Vec<String> {
+    let comparisons = findings.tasks.iter().flat_map(|task| task.inputs.iter().chain(&task.outputs));
+    let mut sentences: Vec<String> =
+        comparisons.filter_map(|comparison| comparison.tolerance.map(|t| t.describe())).collect();
+    sentences.sort();
+    sentences.dedup();
+    sentences
+}
+
+fn closer(
+    subject: Side<'_>,
+    expectation: &Expectation<'_>,
+    findings: &Findings,
+    at: usize,
+) -> Vec<Closer> {
+    let wrong = findings.tasks[at].outputs.iter().filter(|output| output.agreement == Agreement::Beyond);
+    wrong.filter_map(|output| one_closer(subject, expectation, at, output)).collect()
+}
+
+fn one_closer(
+    subject: Side<'_>,
+    expectation: &Expectation<'_>,
+    at: usize,
+    output: &Comparison,
+) -> Option<Closer> {
+    let record = subject.dump.record(output.record);
+    let sides = again(subject, expectation, at, output)?;
+    let actual = sides.widened.as_deref().map_or_else(|| subject.dump.payload(&record).ok(), Some)?;
+    let shape: Option<Vec<u32>> = record.shape().iter().map(|&extent| u32::try_from(extent).ok()).collect();
+    let pair = Pair::new(sides.dtype, record.numel()?, actual, &sides.wanted).ok()?.shaped(&shape?).ok()?;
+    let tolerance = output.tolerance?;
+    let looks_like = recognise(subject, at, &record, &pair, &tolerance);
+    Some(Closer {
+        argument: record.arg_index,
+        record: record.index,
+        dtype: record.dtype?.name(),
+        shape: record.shape().to_vec(),
+        detail: look(&pair, &tolerance),
+        looks_like,
+    })
+}
+
+fn task_report(subject: Side<'_>, findings: &Findings, at: usize) -> TaskReport {
+    let (task, finding) = (subject.tasks.get(at), &findings.tasks[at]);
+    let mut why = finding.remarks.clone();
+    if let Verdict::Unknown(reason) = &finding.verdict
+        && !why.contains(reason)
+    {
+        why.insert(0, reason.clone());
+    }
+    let compared = |list: &[Comparison]| list.iter().map(compared).collect();
+    TaskReport {
+        id: format!("0x{:016x}", task.id),
+        kernel: task.kernel.clone(),
+        verdict: finding.verdict.name(),
+        why,
+        inputs: compared(&finding.inputs),
+        outputs: compared(&finding.outputs),
+    }
+}
+
+fn compared(comparison: &Comparison) -> Compared {
+    let (agreement, why) = match &comparison.agreement {
+        Agreement::Equal => ("equal", None),
+        Agreement::Within => ("within", None),
+        Agreement::Beyond => ("beyond", None),
+        Agreement::Unknown(why) => ("unknown", Some(why.clone())),
+    };
+    Compared {
+        argument: comparison.argument,
+        record: comparison.record,
+        with: comparison.with.clone(),
+        agreement,
+        why,
+        beyond: comparison.judgement.as_ref().map_or(0, |judgement| judgement.beyond),
+        max_abs: comparison.judgement.as_ref().map(|judgement| judgement.max_abs.as_f64()),
+        unchecked: comparison.unchecked,
+        metrics: comparison.metrics.clone(),
+    }
+}
+
+fn unaligned(subject: Side<'_>, expectation: &Expectation<'_>, findings: &Findings) -> Unaligned {
+    let (Some(alignment), Expectation::Against(other)) = (&findings.alignment, expectation) else {
+        return Unaligned::default();
+    };
+    let names = |side: Side<'_>, places: &[usize]| places.iter().map(|&at| side.tasks.get(at).label()).collect();
+    Unaligned {
+        by: match alignment.by {
+            AlignedBy::TaskId => "task id",
+            AlignedBy::Structure => "structure",
+        },
+        here: names(subject, &alignment.left_over),
+        there: names(*other, &alignment.right_over),
+    }
+}
+
+fn notes(subject: Side<'_>, expectation: &Expectation<'_>) -> Vec<String> {
+    let mut notes: Vec<String> = subject.dump.notes().to_vec();
+    if let Expectation::Against(other) = expectation {
+        notes.extend(other.dump.notes().iter().map(|note| format!("the other dump: {note}")));
+    }
+    if !subject.tasks.has_edges() {
+        notes.push(
+            "the dump does not say which task waits for which: tasks are in the order of their ids; \
+             --scene and --case may know more"
+                .to_owned(),
+        );
+    }
+    if subject.tasks.is_cyclic() {
+        notes.push("the edges of the dump run in a circle: its graph is damaged".to_owned());
+    }
+    notes
+}
+
+/// Values that earlier tasks left in the same place; the latest few tell enough.
+const STALE: usize = 4;
+
+/// What a wrong output looks like, given its bytes before, what was there earlier, and the task's inputs.
+fn recognise(
+    subject: Side<'_>,
+    at: usize,
+    record: &Record,
+    pair: &Pair<'_>,
+    tolerance: &Tolerance,
+) -> Vec<Finding> {
+    let dump: &Dump = subject.dump;
+    let task = subject.tasks.get(at);
+    let inputs: Vec<(String, Record)> = task
+        .inputs
+        .iter()
+        .map(|&index| dump.record(index))
+        .filter(|input| input.kind == Kind::Tensor)
+        .map(|input| (format!("argument {}", input.arg_index), input))
+        .collect();
+    let inputs: Vec<Input<'_>> = inputs
+        .iter()
+        .filter_map(|(label, input)| {
+            Some(Input { label, dtype: input.dtype?, bytes: dump.payload(input).ok()? })
+        })
+        .collect();
+    let same_layout = record.dtype == Some(pair.dtype());
+    let before = task.inputs.iter().map(|&index| dump.record(index)).find(|input| {
+        same_layout && input.arg_index == record.arg_index && input.logical_bytes == record.logical_bytes
+    });
+    let before = before.and_then(|input| dump.payload(&input).ok());
+    let stale: Vec<(String, Record)> =
+        if same_layout { earlier(subject, at, record) } else { Vec::new() };
+    let stale: Vec<Candidate<'_>> = stale
+        .iter()
+        .filter_map(|(label, record)| Some(Candidate { label, bytes: dump.payload(record).ok()? }))
+        .collect();
+    pattern::recognise(&Context { pair, tolerance, before, stale: &stale, inputs: &inputs })
+}
+
+/// What tasks before this one left at the same address, the latest first.
+fn earlier(subject: Side<'_>, at: usize, record: &Record) -> Vec<(String, Record)> {
+    let order = subject.tasks.order();
+    let place = order.iter().position(|&task| task == at).unwrap_or(0);
+    let outputs = order[..place].iter().rev().flat_map(|&task| {
+        let task = subject.tasks.get(task);
+        task.outputs.iter().map(move |&index| (task, subject.dump.record(index)))
+    });
+    let here = |other: &Record| {
+        record.address.is_some()
+            && other.address == record.address
+            && other.dtype == record.dtype
+            && other.logical_bytes == record.logical_bytes
+    };
+    let found = outputs.filter(|(_, other)| here(other));
+    found.map(|(task, other)| (format!("task {}", task.label()), other)).take(STALE).collect()
+}

@@ -1,0 +1,373 @@
+//! Verdicts on small graphs whose every value is written by hand.
+
+use std::path::Path;
+
+use argus_abi::capture::{
+    ArgumentEntry, ENTRY_MAGIC, ENTRY_VERSION, EdgesEntry, EntryHeader, TaskEntry, argument_flags, edge_reason,
+    what,
+};
+use argus_abi::{CoreType, DType, Role, Stage};
+use argus_capture::Sink;
+use argus_dump::read::Dump;
+use argus_dump::{DumpInfo, DumpOptions, DumpWriter, KernelInfo, RunEnd, new_run_id};
+use argus_find::align::{AlignedBy, Side};
+use argus_find::races::{Conflict, races};
+use argus_find::report::{Overall, report};
+use argus_find::runs::part;
+use argus_find::search::{Call, EndResult, Expectation, Expected, Findings, Options, References, search};
+use argus_find::tasks::Tasks;
+use argus_find::verdict::Verdict;
+
+/// An argument: role, device address, values before and after. Empty where it has none.
+#[derive(Clone)]
+struct Arg {
+    role: Role,
+    address: u64,
+    before: Vec<f32>,
+    after: Vec<f32>,
+    created: bool,
+}
+
+fn input(address: u64, values: &[f32]) -> Arg {
+    Arg { role: Role::Input, address, before: values.to_vec(), after: Vec::new(), created: false }
+}
+
+fn output(address: u64, values: &[f32]) -> Arg {
+    Arg { role: Role::Output, address, before: Vec::new(), after: values.to_vec(), created: false }
+}
+
+fn inout(address: u64, before: &[f32], after: &[f32]) -> Arg {
+    Arg { role: Role::Inout, address, before: before.to_vec(), after: after.to_vec(), created: false }
+}
+
+#[derive(Clone)]
+struct TaskSpec {
+    id: u64,
+    kernel: u32,
+    args: Vec<Arg>,
+    after: Vec<(u64, u8)>,
+}
+
+fn task(id: u64, kernel: u32, args: Vec<Arg>, after: &[u64]) -> TaskSpec {
+    TaskSpec { id, kernel, args, after: after.iter().map(|&id| (id, edge_reason::OVERLAP)).collect() }
+}
+
+const KERNELS: [&str; 3] = ["double", "sum", "clamp"];
+
+fn header(what: u8) -> EntryHeader {
+    EntryHeader { magic: ENTRY_MAGIC, version: ENTRY_VERSION, what, lane: 0, sequence: 0 }
+}
+
+/// Writes a dump of the tasks, dispatched in the order given.
+fn write(directory: &Path, tasks: &[TaskSpec]) -> Dump {
+    let kernel = |(func_id, name): (usize, &&str)| KernelInfo {
+        func_id: func_id as u32,
+        name: (*name).to_owned(),
+        core_type: CoreType::Aiv,
+        signature: Vec::new(),
+        abi: argus_abi::args::KernelAbi::Tensors,
+    };
+    let info = DumpInfo {
+        scene: "by hand".to_owned(),
+        level: "full".to_owned(),
+        run_id: new_run_id(),
+        kernels: KERNELS.iter().enumerate().map(kernel).collect(),
+        ..DumpInfo::default()
+    };
+    let mut writer = DumpWriter::create(directory, DumpOptions::default(), info).unwrap();
+    for (order, task) in tasks.iter().enumerate() {
+        for stage in [Stage::BeforeDispatch, Stage::AfterCompletion] {
+            for (index, arg) in task.args.iter().enumerate() {
+                if arg.role.captured_at(stage) {
+                    argument(&mut writer, task.id, index, arg, stage);
+                }
+            }
+        }
+        for (producer, reason) in &task.after {
+            let mut edges = EdgesEntry {
+                header: header(what::EDGES),
+                consumer: task.id,
+                count: 1,
+                ..zerocopy::FromZeros::new_zeroed()
+            };
+            edges.producers[0] = *producer;
+            edges.reasons[0] = *reason;
+            writer.edges(&edges).unwrap();
+        }
+        writer
+            .task(&TaskEntry {
+                header: header(what::TASK),
+                task_id: task.id,
+                func_ids: [task.kernel as i32, -1, -1],
+                blocks: 1,
+                dispatch_order: order as u64,
+                dispatched_ns: order as u64 * 10,
+                finished_ns: order as u64 * 10 + 5,
+                tensors: task.args.len() as u16,
+                ..zerocopy::FromZeros::new_zeroed()
+            })
+            .unwrap();
+    }
+    writer.finish(RunEnd::default()).unwrap();
+    Dump::open(directory).unwrap()
+}
+
+fn argument(writer: &mut DumpWriter, task_id: u64, index: usize, arg: &Arg, stage: Stage) {
+    let values = if stage == Stage::BeforeDispatch { &arg.before } else { &arg.after };
+    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
+    let mut entry = ArgumentEntry {
+        header: header(what::ARGUMENT),
+        task_id,
+        arg_index: index as u16,
+        stage: stage as u8,
+        role: arg.role as u8,
+        dtype: DType::F32 as u8,
+        ndims: 1,
+        flags: argument_flags::CONTIGUOUS | if arg.created { argument_flags::CREATED } else { 0 },
+        address: arg.address,
+        payload_bytes: bytes.len() as u64,
+        ..zerocopy::FromZeros::new_zeroed()
+    };
+    entry.shapes[0] = values.len() as u32;
+    entry.strides[0] = 1;
+    writer.begin_argument(&entry).unwrap();
+    writer.payload(&bytes).unwrap();
+    writer.end_argument().unwrap();
+}
+
+/// Doubles, adds, and clamps to one: what the kernels should do.
+struct Right;
+
+impl References for Right {
+    fn expected(&self, call: &Call<'_>) -> Result<Vec<Expected>, String> {
+        let values = |slot: usize| -> Vec<f32> {
+            let bytes = call.arguments[slot].before.unwrap();
+            bytes.as_chunks::<4>().0.iter().map(|raw| f32::from_le_bytes(*raw)).collect()
+        };
+        let (slot, out): (u32, Vec<f32>) = match call.task.kernel.as_str() {
+            "double" => (1, values(0).iter().map(|x| 2.0 * x).collect()),
+            "sum" => (2, values(0).iter().zip(values(1)).map(|(x, y)| x + y).collect()),
+            "clamp" => (1, values(0).iter().map(|x| x.min(1.0)).collect()),
+            other => return Err(format!("nobody knows {other}")),
+        };
+        let bytes = out.iter().flat_map(|value| value.to_le_bytes()).collect();
+        Ok(vec![Expected { slot, bytes, unchecked: None, reduction: None }])
+    }
+}
+
+/// Two independent doublings, and their sum: `x` and `y` are what the doublings left, `z` the sum.
+fn diamond(x: [f32; 2], y: [f32; 2], z: [f32; 2]) -> Vec<TaskSpec> {
+    vec![
+        task(1, 0, vec![input(0x100, &[1.0, 2.0]), output(0x200, &x)], &[]),
+        task(2, 0, vec![input(0x100, &[1.0, 2.0]), output(0x300, &y)], &[]),
+        task(3, 1, vec![input(0x200, &x), input(0x300, &y), output(0x400, &z)], &[1, 2]),
+        task(4, 0, vec![input(0x500, &[5.0, 5.0]), output(0x600, &[10.0, 10.0])], &[]),
+    ]
+}
+
+fn verdicts(tasks: &Tasks, findings: &Findings) -> Vec<(u64, &'static str)> {
+    let named = |at: usize| (tasks.get(at).id, findings.tasks[at].verdict.name());
+    let mut verdicts: Vec<_> = (0..tasks.len()).map(named).collect();
+    verdicts.sort_unstable();
+    verdicts
+}
+
+fn firsts(tasks: &Tasks, findings: &Findings) -> Vec<u64> {
+    findings.firsts.iter().map(|first| tasks.get(first.task).id).collect()
+}
+
+fn isolated(specs: &[TaskSpec]) -> (Vec<(u64, &'static str)>, Vec<u64>, EndResult) {
+    let directory = tempfile::tempdir().unwrap();
+    let dump = write(directory.path(), specs);
+    let tasks = Tasks::of(&dump, None);
+    let side = Side { dump: &dump, tasks: &tasks };
+    let findings = search(side, &Expectation::Isolated(&Right), Options::default(), |_| {});
+    (verdicts(&tasks, &findings), firsts(&tasks, &findings), findings.end)
+}
+
+fn against(bad: &[TaskSpec], good: &[TaskSpec]) -> (Vec<(u64, &'static str)>, Vec<u64>, EndResult) {
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (dump, other) = (write(one.path(), bad), write(two.path(), good));
+    let (tasks, others) = (Tasks::of(&dump, None), Tasks::of(&other, None));
+    let expectation = Expectation::Against(Side { dump: &other, tasks: &others });
+    let findings = search(Side { dump: &dump, tasks: &tasks }, &expectation, Options::default(), |_| {});
+    (verdicts(&tasks, &findings), firsts(&tasks, &findings), findings.end)
+}
+
+const RIGHT: ([f32; 2], [f32; 2], [f32; 2]) = ([2.0, 4.0], [2.0, 4.0], [4.0, 8.0]);
+
+#[test]
+fn a_right_run_is_clean() {
+    let right = diamond(RIGHT.0, RIGHT.1, RIGHT.2);
+    let all_clean = [(1, "clean"), (2, "clean"), (3, "clean"), (4, "clean")];
+    assert_eq!(isolated(&right), (all_clean.to_vec(), vec![], EndResult::Agrees));
+    assert_eq!(against(&right, &right), (all_clean.to_vec(), vec![], EndResult::Agrees));
+}
+
+#[test]
+fn the_task_that_made_the_error_is_told_from_the_one_that_read_it() {
+    // The second doubling is off by one, and the sum adds what it got.
+    let wrong = diamond(RIGHT.0, [2.0, 5.0], [4.0, 9.0]);
+    let expected = [(1, "clean"), (2, "introduced"), (3, "inherited"), (4, "clean")];
+    let (verdicts, firsts, _) = isolated(&wrong);
+    assert_eq!((verdicts, firsts), (expected.to_vec(), vec![2]));
+    let found = against(&wrong, &diamond(RIGHT.0, RIGHT.1, RIGHT.2));
+    assert_eq!(found, (expected.to_vec(), vec![2], EndResult::Differs));
+}
+
+#[test]
+fn independent_errors_are_both_first() {
+    let mut wrong = diamond([3.0, 4.0], RIGHT.1, [5.0, 8.0]);
+    wrong[3] = task(4, 0, vec![input(0x500, &[5.0, 5.0]), output(0x600, &[10.0, 11.0])], &[]);
+    let expected = [(1, "introduced"), (2, "clean"), (3, "inherited"), (4, "introduced")];
+    let (verdicts, firsts, _) = isolated(&wrong);
+    assert_eq!((verdicts, firsts), (expected.to_vec(), vec![1, 4]));
+    let (verdicts, firsts, _) = against(&wrong, &diamond(RIGHT.0, RIGHT.1, RIGHT.2));
+    assert_eq!((verdicts, firsts), (expected.to_vec(), vec![1, 4]));
+}
+
+#[test]
+fn an_error_behind_an_error_is_no_first() {
+    // Off at the second doubling, and the sum adds wrongly on top.
+    let wrong = diamond(RIGHT.0, [2.0, 5.0], [4.0, 90.0]);
+    let (verdicts, firsts, _) = isolated(&wrong);
+    assert_eq!(verdicts, [(1, "clean"), (2, "introduced"), (3, "introduced"), (4, "clean")]);
+    assert_eq!(firsts, [2]);
+}
+
+#[test]
+fn a_masked_error_is_named_and_the_end_result_agrees() {
+    let chain = |x: [f32; 2]| {
+        vec![
+            task(1, 0, vec![input(0x100, &[1.0, 2.0]), output(0x200, &x)], &[]),
+            task(2, 2, vec![input(0x200, &x), output(0x300, &[1.0, 1.0])], &[1]),
+            task(3, 0, vec![input(0x300, &[1.0, 1.0]), output(0x400, &[2.0, 2.0])], &[2]),
+        ]
+    };
+    let (verdicts, firsts, end) = against(&chain([2.0, 7.0]), &chain([2.0, 4.0]));
+    assert_eq!(verdicts, [(1, "introduced"), (2, "inherited"), (3, "clean")]);
+    assert_eq!((firsts, end), (vec![1], EndResult::Agrees));
+    // Without a second run nobody can know that the clamp hides it: what reads a wrong value may be wrong.
+    let (verdicts, firsts, _) = isolated(&chain([2.0, 7.0]));
+    assert_eq!(verdicts, [(1, "introduced"), (2, "inherited"), (3, "inherited")]);
+    assert_eq!(firsts, [1]);
+}
+
+#[test]
+fn first_means_first_by_dependency_not_by_file() {
+    // The consumer has the smaller id.
+    let graph = |x: [f32; 2], z: [f32; 2]| {
+        vec![
+            task(9, 0, vec![input(0x100, &[1.0, 2.0]), output(0x200, &x)], &[]),
+            task(3, 0, vec![input(0x200, &x), output(0x300, &z)], &[9]),
+        ]
+    };
+    let (verdicts, firsts, _) = isolated(&graph([2.0, 5.0], [4.0, 11.0]));
+    assert_eq!(verdicts, [(3, "introduced"), (9, "introduced")]);
+    assert_eq!(firsts, [9]);
+}
+
+#[test]
+fn memory_that_is_used_again_accuses_nobody() {
+    let specs = vec![
+        task(1, 0, vec![input(0x100, &[1.0, 2.0]), output(0x200, &[2.0, 5.0])], &[]),
+        // The same memory, written anew by a task that is right and read nothing wrong.
+        task(2, 0, vec![input(0x100, &[1.0, 2.0]), output(0x200, &[2.0, 4.0])], &[]),
+        task(3, 0, vec![input(0x200, &[2.0, 4.0]), output(0x300, &[4.0, 8.0])], &[2]),
+    ];
+    let (verdicts, ..) = isolated(&specs);
+    assert_eq!(verdicts, [(1, "introduced"), (2, "clean"), (3, "clean")]);
+}
+
+#[test]
+fn tasks_of_other_ids_are_matched_by_structure() {
+    let good = diamond(RIGHT.0, RIGHT.1, RIGHT.2);
+    let mut bad = diamond(RIGHT.0, [2.0, 5.0], [4.0, 9.0]);
+    for spec in &mut bad {
+        spec.id += 0x2_0000_0000;
+        spec.after.iter_mut().for_each(|(id, _)| *id += 0x2_0000_0000);
+    }
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (dump, other) = (write(one.path(), &bad), write(two.path(), &good));
+    let (tasks, others) = (Tasks::of(&dump, None), Tasks::of(&other, None));
+    let (side, other) = (Side { dump: &dump, tasks: &tasks }, Side { dump: &other, tasks: &others });
+    let findings = search(side, &Expectation::Against(other), Options::default(), |_| {});
+    assert_eq!(findings.alignment.as_ref().unwrap().by, AlignedBy::Structure);
+    assert_eq!(firsts(&tasks, &findings), [0x2_0000_0002]);
+    let told = report(side, &Expectation::Against(other), &findings);
+    assert_eq!((told.verdict, told.unaligned.here.len(), told.unaligned.there.len()), (Overall::Differ, 0, 0));
+}
+
+#[test]
+fn what_has_no_counterpart_is_listed() {
+    let good = diamond(RIGHT.0, RIGHT.1, RIGHT.2);
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (dump, other) = (write(one.path(), &good), write(two.path(), &good[..2]));
+    let (tasks, others) = (Tasks::of(&dump, None), Tasks::of(&other, None));
+    let (side, other) = (Side { dump: &dump, tasks: &tasks }, Side { dump: &other, tasks: &others });
+    let findings = search(side, &Expectation::Against(other), Options::default(), |_| {});
+    let told = report(side, &Expectation::Against(other), &findings);
+    assert_eq!(told.unaligned.here, ["0x0000000000000003 (sum)", "0x0000000000000004 (double)"]);
+    assert_eq!(told.verdict, Overall::Unjudged);
+    let unknown = findings.tasks.iter().filter(|task| matches!(task.verdict, Verdict::Unknown(_))).count();
+    assert_eq!(unknown, 2);
+}
+
+#[test]
+fn runs_part_where_equal_inputs_give_other_outputs() {
+    let first = diamond(RIGHT.0, RIGHT.1, RIGHT.2);
+    let second = diamond(RIGHT.0, [2.0, 4.000_001], [4.0, 8.000_001]);
+    let directories = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+    let dumps = [write(directories[0].path(), &first), write(directories[1].path(), &second)];
+    let tasks = [Tasks::of(&dumps[0], None), Tasks::of(&dumps[1], None)];
+    let sides: Vec<Side<'_>> = dumps.iter().zip(&tasks).map(|(dump, tasks)| Side { dump, tasks }).collect();
+    let parting = part(&sides);
+    let id = |at: usize| tasks[0].get(at).id;
+    assert_eq!(parting.begins.iter().map(|begin| id(begin.task)).collect::<Vec<_>>(), [2]);
+    assert_eq!(parting.behind.iter().map(|&at| id(at)).collect::<Vec<_>>(), [3]);
+    assert_eq!((parting.same, parting.unknown.len()), (2, 0));
+}
+
+#[test]
+fn tasks_that_touch_the_same_bytes_without_an_order_race() {
+    let found = |specs: &[TaskSpec]| {
+        let directory = tempfile::tempdir().unwrap();
+        let dump = write(directory.path(), specs);
+        let tasks = Tasks::of(&dump, None);
+        let pair = |race: &argus_find::races::Race| {
+            (tasks.get(race.first).id, tasks.get(race.second).id, race.how, race.bytes.clone())
+        };
+        races(&dump, &tasks).iter().map(pair).collect::<Vec<_>>()
+    };
+    let ones = [1.0, 1.0];
+    // 1 -> 2 is ordered; 3 overwrites what 2 reads, 4 overlaps what 3 wrote by half, and nothing orders them.
+    let mut specs = vec![
+        task(1, 0, vec![input(0x100, &ones), output(0x200, &ones)], &[]),
+        task(2, 0, vec![input(0x200, &ones), output(0x300, &ones)], &[1]),
+        task(3, 0, vec![input(0x100, &ones), output(0x200, &ones)], &[1]),
+        task(4, 0, vec![input(0x204, &ones), output(0x400, &ones)], &[1]),
+    ];
+    assert_eq!(
+        found(&specs),
+        [(2, 3, Conflict::ReadThenWrite, 0x200..0x208), (3, 4, Conflict::WriteThenRead, 0x204..0x208)]
+    );
+    // An order over another task is an order.
+    specs[2].after.push((2, edge_reason::WRITE_AFTER_READ));
+    specs[3].after.push((3, edge_reason::OVERLAP));
+    assert_eq!(found(&specs), []);
+    // Memory that was taken anew has no past.
+    let mut specs = specs[..3].to_vec();
+    specs[2].after.pop();
+    specs[2].args[1].created = true;
+    assert_eq!(found(&specs), []);
+    // In place, twice, without an order.
+    let specs = [
+        task(1, 0, vec![inout(0x200, &ones, &[2.0, 2.0])], &[]),
+        task(2, 0, vec![inout(0x200, &[2.0, 2.0], &[4.0, 4.0])], &[]),
+        task(3, 0, vec![input(0x500, &ones), output(0x600, &[2.0, 2.0])], &[1]),
+    ];
+    assert_eq!(
+        found(&specs),
+        [(1, 2, Conflict::WriteThenRead, 0x200..0x208), (1, 2, Conflict::WriteThenWrite, 0x200..0x208)]
+    );
+}

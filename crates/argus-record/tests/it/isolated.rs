@@ -1,0 +1,247 @@
+//! Every task of every scene, held against the reference that its own captured inputs give.
+
+use std::collections::BTreeMap;
+
+use argus_abi::{DType, Kind, Role, Stage};
+use argus_record::RecordRequest;
+use argus_runtime::A2A3SIM;
+use argus_scenes::isolated::{self, Argument, Call, Expected, NoReference};
+use argus_scenes::registry::{Case, RuntimeKind, Scene, scene, scenes};
+use half::{bf16, f16};
+
+use crate::dump::{Dump, Record, word};
+use crate::setup::{PLATFORMS, Subject, long};
+
+/// The kernels of a task, and what is recorded of its arguments.
+pub struct Recorded<'a> {
+    pub funcs: Vec<i32>,
+    pub kernels: Vec<&'a str>,
+    pub blocks: u32,
+    /// Before and after, by slot.
+    pub args: BTreeMap<u16, (Option<&'a Record>, Option<&'a Record>)>,
+}
+
+/// The tasks of a dump that have kernels.
+pub fn tasks(dump: &Dump) -> BTreeMap<u64, Recorded<'_>> {
+    let kernels = dump.graph["kernels"].as_array().unwrap().iter();
+    let names: BTreeMap<i64, &str> = kernels
+        .map(|kernel| (kernel["func_id"].as_i64().unwrap(), kernel["name"].as_str().unwrap()))
+        .collect();
+    let mut tasks: BTreeMap<u64, Recorded<'_>> = BTreeMap::new();
+    for record in &dump.records {
+        let task = tasks.entry(record.task).or_insert_with(|| Recorded {
+            funcs: record.funcs.iter().map(|&func| func as i32).collect(),
+            kernels: record.funcs.iter().map(|func| names[func]).collect(),
+            blocks: record.blocks as u32,
+            args: BTreeMap::new(),
+        });
+        let (before, after) = task.args.entry(record.arg).or_default();
+        match record.stage {
+            Stage::BeforeDispatch => *before = Some(record),
+            Stage::AfterCompletion => *after = Some(record),
+        }
+    }
+    tasks
+}
+
+impl Recorded<'_> {
+    /// What the task must have produced. `stale` takes the place of what was captured of an argument.
+    pub fn expected(&self, scene: &Scene, stale: Option<(u16, &[u8])>) -> Result<Vec<Expected>, NoReference> {
+        let shapes: Vec<Vec<u64>> = (self.args.values())
+            .map(|(before, after)| {
+                let record = before.or(*after).unwrap();
+                record.shape.iter().map(|&dim| u64::from(dim)).collect()
+            })
+            .collect();
+        let args: Vec<Argument<'_>> = (self.args.iter().zip(&shapes))
+            .map(|((&slot, (before, after)), shape)| {
+                let record = before.or(*after).unwrap();
+                let captured = before.and_then(|record| record.payload.as_deref());
+                Argument {
+                    slot: slot.into(),
+                    role: record.role,
+                    dtype: record.dtype,
+                    shape,
+                    before: stale.filter(|(stale, _)| *stale == slot).map(|(_, bytes)| bytes).or(captured),
+                    scalar_bits: (record.kind == Kind::Scalar).then(|| record.bits.unwrap()),
+                }
+            })
+            .collect();
+        let call = Call { func_ids: &self.funcs, kernels: &self.kernels, blocks: self.blocks, args: &args };
+        isolated::expected(scene, &call)
+    }
+
+    pub fn after(&self, slot: u32) -> &Record {
+        self.args[&(slot as u16)].1.unwrap_or_else(|| panic!("argument {slot} has no record after its task"))
+    }
+}
+
+/// Whether a payload is what its reference says, bit for bit. Only a NaN may be another NaN: the bits of one
+/// that arithmetic made are the processor's choice.
+fn agrees(dtype: DType, expected: &Expected, actual: &[u8]) -> bool {
+    if expected.bytes.len() != actual.len() {
+        return false;
+    }
+    let width = dtype.size();
+    let unchecked = |index: usize| expected.unchecked.as_ref().is_some_and(|unchecked| unchecked[index]);
+    let elements = expected.bytes.chunks_exact(width).zip(actual.chunks_exact(width)).enumerate();
+    let number = |raw: &[u8]| match dtype {
+        DType::F32 => f32::from_le_bytes(raw.try_into().unwrap()),
+        DType::F16 => f16::from_le_bytes(raw.try_into().unwrap()).to_f32(),
+        DType::Bf16 => bf16::from_le_bytes(raw.try_into().unwrap()).to_f32(),
+        _ => 0.0,
+    };
+    let both_nan = |expected: &[u8], actual: &[u8]| number(expected).is_nan() && number(actual).is_nan();
+    elements
+        .filter(|(index, _)| !unchecked(*index))
+        .all(|(_, (expected, actual))| expected == actual || both_nan(expected, actual))
+}
+
+/// Tasks that are not what their inputs give.
+pub fn wrong_tasks(scene: &Scene, dump: &Dump) -> Vec<u64> {
+    let tasks = tasks(dump);
+    let wrong = tasks.iter().filter(|(id, task)| {
+        let expected = task.expected(scene, None).unwrap_or_else(|error| panic!("task {id:#x}: {error}"));
+        let outputs: Vec<u32> = expected.iter().map(|output| output.slot).collect();
+        let written = task.args.iter().filter(|(_, (_, after))| after.is_some());
+        assert_eq!(outputs, written.map(|(&slot, _)| u32::from(slot)).collect::<Vec<_>>(), "task {id:#x}");
+        expected.iter().any(|expected| {
+            let record = task.after(expected.slot);
+            !agrees(record.dtype, expected, record.payload.as_ref().unwrap())
+        })
+    });
+    wrong.map(|(&id, _)| id).collect()
+}
+
+/// Every case that ends well, on every runtime; the large ones only if time does not matter.
+fn cases() -> impl Iterator<Item = (&'static Scene, &'static Case, RuntimeKind)> {
+    let all = scenes().iter().filter(|scene| scene.name != "failures").flat_map(|&scene| {
+        let cases = scene.cases.iter();
+        cases.flat_map(move |case| case.runtimes.iter().map(move |&runtime| (scene, case, runtime)))
+    });
+    let large = |case: &Case| matches!(case.name, "large" | "Case0");
+    all.filter(move |(_, case, _)| long() || !large(case))
+}
+
+#[test]
+fn every_scene_s_tasks_are_what_their_captured_inputs_give() {
+    for (scene, case, runtime) in cases() {
+        let subject = Subject::scene(scene.name, case.name, runtime);
+        for platform in PLATFORMS {
+            let about = format!("{} {} {runtime} {}", scene.name, case.name, platform.name);
+            let dump = subject.record(platform, &RecordRequest::default()).complete(&about);
+            assert_eq!(wrong_tasks(scene, &dump), [0u64; 0], "{about}");
+        }
+    }
+}
+
+#[test]
+fn the_graph_of_every_scene_is_that_of_its_dumps() {
+    for (scene, case, runtime) in cases() {
+        let about = format!("{} {} {runtime}", scene.name, case.name);
+        let dump = Subject::scene(scene.name, case.name, runtime)
+            .record(&A2A3SIM, &RecordRequest { level: None, ..RecordRequest::default() })
+            .complete(&about);
+        let graph = isolated::graph(case, runtime).unwrap();
+        let listed = dump.graph["tasks"].as_array().unwrap();
+        assert_eq!(graph.tasks.len(), listed.len(), "{about}");
+        for task in listed {
+            let found = &graph.tasks[&word(&task["task_id"])];
+            assert_eq!(serde_json::json!(found.func_ids), task["func_id"], "{about}");
+            assert_eq!(found.blocks, task["blocks"], "{about}");
+        }
+        let mut edges: Vec<(u64, u64)> = dump.edges().into_iter().map(|(from, to, _)| (from, to)).collect();
+        edges.sort_unstable();
+        edges.dedup();
+        assert_eq!(graph.edges, edges, "{about}");
+    }
+}
+
+#[test]
+fn the_graph_names_kernels() {
+    let scene = scene("paged_attention").unwrap();
+    let (case, runtime) = scene.case(Some("CaseSmall1"), Some(RuntimeKind::Trb)).unwrap();
+    let graph = isolated::graph(case, runtime).unwrap();
+    // An allocation on ring 1, and three blocks of four tasks on ring 2.
+    let kernels: Vec<(u64, &[&str])> =
+        graph.tasks.iter().map(|(&id, task)| (id, &task.kernels[..])).collect();
+    let first = 2u64 << 32;
+    assert_eq!(kernels[0], (1 << 32, &[][..]));
+    assert_eq!(kernels[1], (first, &["QK"][..]));
+    assert_eq!(kernels[4], (first + 3, &["UP"][..]));
+    assert_eq!(kernels.len(), 13);
+    assert!(graph.edges.contains(&(first + 3, first + 7)), "the state goes from merge to merge");
+}
+
+/// One f32 argument of a call.
+fn floats<'a>(slot: u32, role: Role, shape: &'a [u64], before: Option<&'a [u8]>) -> Argument<'a> {
+    Argument { slot, role, dtype: DType::F32, shape, before, scalar_bits: None }
+}
+
+#[test]
+fn what_does_not_fit_is_refused_and_never_believed() {
+    let scene = scene("vector_example").unwrap();
+    let two = [0u8; 8];
+    let call = |kernels: &[&str], args: &[Argument<'_>]| {
+        isolated::expected(scene, &Call { func_ids: &[0], kernels, blocks: 1, args }).unwrap_err().to_string()
+    };
+    let (x, y) = (floats(0, Role::Input, &[2], Some(&two)), floats(1, Role::Input, &[2], Some(&two)));
+    let z = floats(2, Role::Output, &[2], None);
+    assert!(call(&["QK"], &[x, y, z]).contains("no reference for a task of the kernels QK"));
+    assert!(call(&["add"], &[x, y]).contains("the result is missing"));
+    assert!(call(&["add"], &[x, Argument { before: None, ..y }, z]).contains("has no captured bytes"));
+    assert!(call(&["add"], &[x, Argument { dtype: DType::I32, ..y }, z]).contains("INT32, not FLOAT32"));
+    assert!(call(&["add"], &[x, Argument { shape: &[u64::MAX, 3], ..y }, z]).contains("do not make up"));
+    assert!(
+        call(&["add"], &[x, Argument { shape: &[1], before: Some(&two[..4]), ..y }, z]).contains("2 and 1")
+    );
+    assert!(call(&["add"], &[x, y, Argument { shape: &[1 << 60], ..z }]).contains("give 2 elements"));
+    let endless = isolated::expected(
+        argus_scenes::registry::scene("failures").unwrap(),
+        &Call { func_ids: &[2], kernels: &["endless"], blocks: 1, args: &[] },
+    );
+    assert_eq!(endless, Err(NoReference::Endless { kernel: "endless".into() }));
+}
+
+#[test]
+fn half_types_have_the_formats_of_the_dump() {
+    // By hand: sqrt(ln e^4) is 2 in f16; the weight of a lone score is 1 in bf16.
+    let a = f16::from_f64(4f64.exp()).to_le_bytes();
+    let (shape, scene) = ([1, 1], |name| scene(name).unwrap());
+    let half = |slot, role, before| Argument {
+        slot,
+        role,
+        dtype: DType::F16,
+        shape: &shape,
+        before,
+        scalar_bits: None,
+    };
+    let args = [half(0, Role::Input, Some(&a[..])), half(1, Role::Output, None)];
+    let call = Call { func_ids: &[0], kernels: &["log_sqrt"], blocks: 1, args: &args };
+    let expected = isolated::expected(scene("matmul"), &call).unwrap();
+    assert_eq!(expected[0].bytes, f16::from_f32(2.0).to_le_bytes());
+
+    let score = 0.25f32.to_le_bytes();
+    let scale = Argument {
+        slot: 4,
+        role: Role::Input,
+        dtype: DType::U64,
+        shape: &[],
+        before: None,
+        scalar_bits: Some(u64::from(0.5f32.to_bits())),
+    };
+    let p = Argument { dtype: DType::Bf16, shape: &[1, 2], ..floats(1, Role::Output, &[], None) };
+    let args = [
+        floats(0, Role::Input, &[1, 1], Some(&score)),
+        p,
+        floats(2, Role::Output, &[1], None),
+        floats(3, Role::Output, &[1], None),
+        scale,
+    ];
+    let call = Call { func_ids: &[1], kernels: &["SF"], blocks: 1, args: &args };
+    let expected = isolated::expected(scene("paged_attention"), &call).unwrap();
+    let weights = [bf16::from_f32(1.0).to_le_bytes(), [0, 0]].concat();
+    let found: Vec<(u32, Vec<u8>)> = expected.into_iter().map(|output| (output.slot, output.bytes)).collect();
+    let (max, sum) = (0.125f32.to_le_bytes().to_vec(), 1f32.to_le_bytes().to_vec());
+    assert_eq!(found, [(1, weights), (2, max), (3, sum)]);
+}

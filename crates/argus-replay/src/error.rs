@@ -1,0 +1,70 @@
+//! Why a task cannot be replayed.
+
+use argus_gm::MemoryError;
+use thiserror::Error;
+
+use crate::capsule::CapsuleError;
+use crate::select::SelectError;
+use crate::spec::SpecError;
+use crate::substitute::SubstituteError;
+
+/// Why a task cannot be replayed. A task that runs and fails is not among these: that is an outcome.
+#[derive(Debug, Error)]
+pub enum ReplayError {
+    #[error(transparent)]
+    Select(#[from] SelectError),
+    #[error(transparent)]
+    Spec(#[from] SpecError),
+    #[error(transparent)]
+    Substitute(#[from] SubstituteError),
+    #[error(transparent)]
+    Capsule(#[from] CapsuleError),
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+
+    #[error("argument slot {slot} of the task was not captured ({why}); {}", help(*slot))]
+    MissingSlot { slot: usize, why: String },
+
+    #[error(
+        "argument slot {slot} has no payload: {why}; give it one with \
+         --set-arg {slot}=VALUE, {slot}=random, {slot}=zero or {slot}=FILE.npy"
+    )]
+    MissingPayload { slot: usize, why: String },
+
+    #[error("argument slot {slot} cannot be rebuilt: {why}")]
+    Argument { slot: usize, why: String },
+
+    #[error("the arguments of task {task} cannot be rebuilt: {why}")]
+    Arguments { task: String, why: String },
+
+    #[error("--set-arg names slot {slot}, but the task has only slots {known}")]
+    NoSuchSlot { slot: usize, known: String },
+
+    #[error("the task runs the kernel {func_id}{named}, which is not among the kernels given: {known}")]
+    NoKernel { func_id: i64, named: String, known: String },
+
+    #[error(
+        "kernel {func_id} is '{recorded}' ({recorded_core}) as captured and '{present}' ({present_core}) here; \
+         name the scene and case that it came from with --scene and --case"
+    )]
+    OtherKernel {
+        func_id: u32,
+        recorded: String,
+        recorded_core: &'static str,
+        present: String,
+        present_core: &'static str,
+    },
+
+    #[error("{kernels} kernels cannot share one cluster: it has one aic and two aiv cores")]
+    Cluster { kernels: usize },
+
+    #[error("'{text}' is no {what}: {why}")]
+    Look { text: String, what: &'static str, why: String },
+}
+
+fn help(slot: usize) -> String {
+    format!(
+        "capture it with --dump-tensor=full or hybrid, set a scalar with --set-arg {slot}=VALUE, or describe \
+         all arguments with --arg-spec FILE"
+    )
+}

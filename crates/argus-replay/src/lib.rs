@@ -1,0 +1,58 @@
+//! One task alone, from its captured bytes.
+//!
+//! What comes in: a dump and a choice of one of its tasks, or a capsule, or an argument list in JSON; and the
+//! kernels of the program. What goes out: the task run again with the same views, bytes, scalars and contexts,
+//! and a verdict on each output, bit by bit.
+//!
+//! ```text
+//! dump ──► select ──► task ──► rebuild ──► run ──► compare
+//! capsule ─────────────┘  ▲       memory    device   with what was captured
+//! argument spec ──────────┘
+//! ```
+//!
+//! # What holds
+//!
+//! - The task is dispatched by the runtime's own scheduler, with the payload every task gets. What was equal in
+//!   the run is equal here: overlapping arguments share memory, strides and offsets are those of the views.
+//! - Bytes that were not captured carry a pattern. The task runs under two patterns, so that what it did not
+//!   write and what depends on bytes that are not there are both found, not guessed.
+//! - Nothing from a file is believed before it was checked; a wrong file is an error that says where.
+//!
+//! # What it never does
+//!
+//! Change a dump, guess a missing value, or call a run equal that was not compared.
+//!
+//! | module | subject |
+//! |---|---|
+//! | [`select`] | which task |
+//! | [`task`] | a task and its arguments, and how they are read from a dump |
+//! | [`spec`] | arguments from a JSON list |
+//! | [`substitute`] | values for what is missing |
+//! | [`rebuild`] | arguments in a fresh global memory |
+//! | [`run`] | one execution |
+//! | [`observe`] | looking into the kernel while it runs |
+//! | [`compare`] | the verdict |
+//! | [`capsule`] | a task in one portable file |
+
+pub mod capsule;
+pub mod compare;
+pub mod error;
+pub mod observe;
+pub mod rebuild;
+pub mod run;
+pub mod select;
+pub mod spec;
+pub mod substitute;
+pub mod task;
+pub mod workspace;
+
+pub use capsule::{Capsule, CapsuleError};
+pub use compare::{Difference, Judgement, Proof, Verdict, replay};
+pub use error::ReplayError;
+pub use observe::{Probe, Seen, Sighting, Watch};
+pub use rebuild::{Poison, Rebuilt};
+pub use run::{CoreLog, Options, Outcome, run};
+pub use select::{Listed, Listing, SelectError, Selection};
+pub use spec::SpecError;
+pub use substitute::{Substitute, Value};
+pub use task::{Argument, CapturedTask, Code, Content, Identity, MemberKernel, TensorArgument, What};

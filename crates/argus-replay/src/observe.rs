@@ -1,0 +1,409 @@
+//! Looking into a kernel while it runs.
+//!
+//! A *watch* follows one element of an argument and tells each time it changes. A *probe* shows an operand of an
+//! instruction when that is complete. A *break* ends the kernel at the first instruction that writes a NaN.
+//! None of them changes what the kernel computes.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use argus_abi::{DType, Member};
+use argus_dump::numbers;
+use argus_gm::GlobalMemory;
+use argus_tile::{Core, LogEntry, LogOperand, Observer, Opcode, Place, Tile};
+
+use crate::error::ReplayError;
+use crate::rebuild::Rebuilt;
+
+/// What is kept of one run at most; the rest is counted.
+const KEPT: usize = 1000;
+/// Elements of an operand that are looked at at most.
+const ELEMENTS: usize = 1 << 20;
+
+/// One element of an argument.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Watch {
+    pub slot: usize,
+    /// One number for each dimension, or one alone that counts elements in logical order.
+    pub index: Vec<u32>,
+}
+
+impl Watch {
+    /// Parses `SLOT[INDEX]` or `SLOT[I,J,...]`.
+    pub fn parse(text: &str) -> Result<Watch, ReplayError> {
+        let wrong = || ReplayError::Look {
+            text: text.into(),
+            what: "element to watch",
+            why: "write SLOT[INDEX] or SLOT[ROW,COLUMN], as in 2[17] or 2[1,3]".into(),
+        };
+        let (slot, rest) = text.split_once('[').ok_or_else(wrong)?;
+        let list = rest.strip_suffix(']').ok_or_else(wrong)?;
+        let index: Result<Vec<u32>, _> = list.split(',').map(|number| number.trim().parse()).collect();
+        let (slot, index) = (slot.trim().parse().map_err(|_| wrong())?, index.map_err(|_| wrong())?);
+        Ok(Watch { slot, index })
+    }
+}
+
+/// An operand of an instruction.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Probe {
+    /// Its name, as `dst` or `src0`; `*` for all.
+    pub operand: String,
+    pub instruction: At,
+}
+
+/// Which instruction.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum At {
+    /// The n-th of its core's kernel, counted from 1.
+    Number(u64),
+    /// The n-th of its sort, counted from 1; all of them without a number.
+    Sort(Opcode, Option<u64>),
+}
+
+impl Probe {
+    /// Parses `TILE@INSTR`, where INSTR is a number, an opcode, or `OPCODE#N`.
+    pub fn parse(text: &str) -> Result<Probe, ReplayError> {
+        let wrong = |why: String| ReplayError::Look { text: text.into(), what: "probe", why };
+        let form = || wrong("write TILE@INSTR, as in dst@12, dst@TMATMUL or src@TSTORE#2".into());
+        let (operand, instruction) = text.split_once('@').ok_or_else(form)?;
+        if operand.is_empty() {
+            return Err(form());
+        }
+        let (sort, number) = match instruction.split_once('#') {
+            None => (instruction, None),
+            Some((sort, number)) => (sort, Some(number.parse().map_err(|_| form())?)),
+        };
+        if let (Ok(number), None) = (sort.parse(), number) {
+            return Ok(Probe { operand: operand.into(), instruction: At::Number(number) });
+        }
+        let opcode = Opcode::ALL.iter().copied().find(|opcode| opcode.name().eq_ignore_ascii_case(sort));
+        let opcode = opcode.ok_or_else(|| {
+            let known: Vec<&str> = Opcode::ALL.iter().map(|opcode| opcode.name()).collect();
+            wrong(format!("there is no instruction '{sort}'; there are {}", known.join(", ")))
+        })?;
+        Ok(Probe { operand: operand.into(), instruction: At::Sort(opcode, number) })
+    }
+}
+
+/// Something that was seen, and where.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Sighting {
+    pub kernel: String,
+    pub member: Member,
+    pub block: u32,
+    /// The instruction's number, counted from 1.
+    pub instruction: u64,
+    pub opcode: Opcode,
+    /// File and line of the kernel's source.
+    pub location: String,
+    pub seen: Seen,
+}
+
+/// What was seen.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Seen {
+    /// A watched element has another value; raw bits.
+    Changed { watch: Watch, dtype: DType, from: u64, to: u64 },
+    /// An operand of a probed instruction: its valid region row by row, packed.
+    Operand { name: &'static str, place: String, dtype: DType, rows: u32, cols: u32, bytes: Vec<u8> },
+}
+
+/// What everybody who looks at one run shares.
+#[derive(Debug)]
+pub(crate) struct Desk {
+    memory: Arc<GlobalMemory>,
+    watches: Vec<Watched>,
+    probes: Vec<Probe>,
+    break_on_nan: bool,
+    seen: Mutex<Vec<Sighting>>,
+    more: AtomicU64,
+}
+
+/// A watch at its place.
+#[derive(Debug)]
+struct Watched {
+    watch: Watch,
+    address: u64,
+    dtype: DType,
+    last: AtomicU64,
+}
+
+impl Desk {
+    pub(crate) fn new(
+        rebuilt: &Rebuilt,
+        watches: &[Watch],
+        probes: &[Probe],
+        break_on_nan: bool,
+    ) -> Result<Desk, ReplayError> {
+        let placed = watches.iter().map(|watch| Watched::new(watch, rebuilt)).collect::<Result<_, _>>()?;
+        Ok(Desk {
+            memory: Arc::clone(&rebuilt.memory),
+            watches: placed,
+            probes: probes.to_vec(),
+            break_on_nan,
+            seen: Mutex::default(),
+            more: AtomicU64::new(0),
+        })
+    }
+
+    /// Whether anybody wants to know anything.
+    pub(crate) fn is_open(&self) -> bool {
+        self.break_on_nan || !self.watches.is_empty() || !self.probes.is_empty()
+    }
+
+    /// Somebody who looks at one core for the time of one kernel.
+    pub(crate) fn lookout(self: &Arc<Desk>, kernel: &'static str, block: u32) -> Box<dyn Observer> {
+        Box::new(Lookout { desk: Arc::clone(self), kernel, block, counts: [0; OPCODES] })
+    }
+
+    /// What was seen, in the order of blocks, members and instructions, and how much more there was.
+    pub(crate) fn close(&self) -> (Vec<Sighting>, u64) {
+        let mut seen = std::mem::take(&mut *self.seen.lock().unwrap_or_else(PoisonError::into_inner));
+        seen.sort_by_key(|sighting| (sighting.block, sighting.member, sighting.instruction));
+        (seen, self.more.load(Ordering::Relaxed))
+    }
+
+    fn note(&self, sighting: Sighting) {
+        let mut seen = self.seen.lock().unwrap_or_else(PoisonError::into_inner);
+        if seen.len() < KEPT {
+            seen.push(sighting);
+        } else {
+            self.more.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    fn read(&self, address: u64, dtype: DType) -> u64 {
+        let mut bytes = [0; 8];
+        // The address was checked when the watch was placed.
+        let read = self.memory.read(address, &mut bytes[..dtype.size()]);
+        debug_assert!(read.is_ok(), "{read:?}");
+        u64::from_le_bytes(bytes)
+    }
+}
+
+impl Watched {
+    fn new(watch: &Watch, rebuilt: &Rebuilt) -> Result<Watched, ReplayError> {
+        let wrong = |why: String| ReplayError::Look {
+            text: format!("{}[{}]", watch.slot, join(&watch.index)),
+            what: "element to watch",
+            why,
+        };
+        let placed = rebuilt.placed.iter().find(|placed| placed.slot == watch.slot).ok_or_else(|| {
+            let slots: Vec<String> = rebuilt.placed.iter().map(|placed| placed.slot.to_string()).collect();
+            wrong(format!("slot {} is no tensor; tensors are in slots {}", watch.slot, slots.join(", ")))
+        })?;
+        let tensor = &placed.tensor;
+        let mut index = watch.index.clone();
+        if index.len() == 1 && tensor.rank() > 1 {
+            let mut flat = u64::from(index[0]);
+            index = vec![0; tensor.rank()];
+            for (place, &extent) in index.iter_mut().zip(tensor.shape()).rev() {
+                let extent = u64::from(extent.max(1));
+                (*place, flat) = ((flat % extent) as u32, flat / extent);
+            }
+            if flat > 0 {
+                return Err(wrong(format!("the tensor has the shape {:?}", tensor.shape())));
+            }
+        }
+        let offset = tensor.element_offset(&index);
+        let dtype = tensor.dtype().filter(|dtype| dtype.bits() >= 8);
+        let (Some(offset), Some(dtype)) = (offset, dtype) else {
+            return Err(wrong(format!("the tensor has the shape {:?}", tensor.shape())));
+        };
+        let address = tensor.addr + offset * dtype.size() as u64;
+        let mut bytes = [0; 8];
+        rebuilt.memory.read(address, &mut bytes[..dtype.size()])?;
+        Ok(Watched { watch: watch.clone(), address, dtype, last: AtomicU64::new(u64::from_le_bytes(bytes)) })
+    }
+}
+
+fn join(index: &[u32]) -> String {
+    index.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
+}
+
+const OPCODES: usize = Opcode::ALL.len();
+
+#[derive(Debug)]
+struct Lookout {
+    desk: Arc<Desk>,
+    kernel: &'static str,
+    block: u32,
+    /// How often each instruction was seen.
+    counts: [u64; OPCODES],
+}
+
+impl Observer for Lookout {
+    fn after(&mut self, core: &mut Core, index: u64, entry: &LogEntry) -> Result<(), String> {
+        self.counts[entry.opcode as usize] += 1;
+        let desk = Arc::clone(&self.desk);
+        let stores = |operand: &LogOperand| operand.written && matches!(operand.place, Place::Global { .. });
+        if entry.operands.iter().any(stores) {
+            for watched in &desk.watches {
+                let to = desk.read(watched.address, watched.dtype);
+                let from = watched.last.swap(to, Ordering::AcqRel);
+                if from != to {
+                    let (watch, dtype) = (watched.watch.clone(), watched.dtype);
+                    self.note(core, index, entry, Seen::Changed { watch, dtype, from, to });
+                }
+            }
+        }
+        for probe in &desk.probes {
+            if self.hits(probe, index, entry.opcode) {
+                for operand in &entry.operands {
+                    if probe.operand == "*" || probe.operand == operand.name {
+                        let seen = look(core, &desk.memory, operand);
+                        self.note(core, index, entry, seen);
+                    }
+                }
+            }
+        }
+        if desk.break_on_nan {
+            return entry.operands.iter().filter(|operand| operand.written).try_for_each(|operand| {
+                match first_nan(core, &desk.memory, operand) {
+                    None => Ok(()),
+                    Some((row, col, of)) => {
+                        Err(format!("it wrote a NaN to {}[{row}, {col}], {of}", operand.name))
+                    }
+                }
+            });
+        }
+        Ok(())
+    }
+}
+
+impl Lookout {
+    fn hits(&self, probe: &Probe, index: u64, opcode: Opcode) -> bool {
+        match probe.instruction {
+            At::Number(number) => number == index,
+            At::Sort(sort, None) => sort == opcode,
+            At::Sort(sort, Some(number)) => sort == opcode && self.counts[opcode as usize] == number,
+        }
+    }
+
+    fn note(&self, core: &Core, index: u64, entry: &LogEntry, seen: Seen) {
+        self.desk.note(Sighting {
+            kernel: self.kernel.into(),
+            member: core.member(),
+            block: self.block,
+            instruction: index,
+            opcode: entry.opcode,
+            location: format!("{}:{}", entry.location.file(), entry.location.line()),
+            seen,
+        });
+    }
+}
+
+/// The valid region of an operand.
+fn look(core: &mut Core, memory: &GlobalMemory, operand: &LogOperand) -> Seen {
+    let (name, place) = (operand.name, describe(&operand.place));
+    match operand.place {
+        Place::Tile { dtype, .. } => {
+            let (rows, cols, bytes) = tile_bytes(core, &operand.place).unwrap_or_default();
+            Seen::Operand { name, place, dtype, rows, cols, bytes }
+        }
+        Place::Global { dtype, .. } => {
+            let (rows, cols, bytes) = global_bytes(memory, &operand.place).unwrap_or_default();
+            Seen::Operand { name, place, dtype, rows, cols, bytes }
+        }
+    }
+}
+
+fn describe(place: &Place) -> String {
+    match place {
+        Place::Tile { space, addr, dtype, shape, valid, .. } => format!(
+            "{space} tile at {addr:#x}, {dtype} {} x {}, valid {} x {}",
+            shape[0], shape[1], valid[0], valid[1]
+        ),
+        Place::Global { dtype, shape, .. } => format!("global memory, {dtype} {shape:?}"),
+    }
+}
+
+/// Rows, columns and packed bytes of a tile's valid region.
+fn tile_bytes(core: &mut Core, place: &Place) -> Option<(u32, u32, Vec<u8>)> {
+    let Place::Tile { space, addr, dtype, layout, fractal, shape, valid } = *place else { return None };
+    if dtype.bits() < 8 {
+        return None;
+    }
+    let tile = Tile::new(space, dtype, shape[0], shape[1], layout, fractal).at(addr);
+    let start = addr as usize;
+    let storage = core.peek(space, start..start.checked_add(usize::try_from(tile.storage_bytes()).ok()?)?)?;
+    let width = dtype.size();
+    let mut bytes = Vec::new();
+    for row in 0..valid[0] {
+        for col in 0..valid[1] {
+            let at = tile.element_offset(row, col)? * width;
+            bytes.extend_from_slice(storage.get(at..at + width)?);
+        }
+    }
+    Some((valid[0], valid[1], bytes))
+}
+
+/// A walk through global memory as rows of its last dimension.
+fn global_bytes(memory: &GlobalMemory, place: &Place) -> Option<(u32, u32, Vec<u8>)> {
+    let Place::Global { addr, dtype, shape, stride, .. } = *place else { return None };
+    let width = dtype.size() as u64;
+    let rows = shape[..4].iter().try_fold(1u32, |product, &extent| product.checked_mul(extent))?;
+    if dtype.bits() < 8 || u64::from(rows) * u64::from(shape[4]) > ELEMENTS as u64 {
+        return None;
+    }
+    let mut bytes = Vec::new();
+    for row in 0..rows {
+        let mut left = row;
+        let mut offset = 0u64;
+        for dim in (0..4).rev() {
+            let extent = shape[dim].max(1);
+            offset = offset.checked_add(u64::from(left % extent).checked_mul(stride[dim])?)?;
+            left /= extent;
+        }
+        for col in 0..u64::from(shape[4]) {
+            let at = offset.checked_add(col.checked_mul(stride[4])?)?;
+            let mut element = [0; 8];
+            // A walk may be larger than what the instruction moved: what is not there is left out.
+            memory.read(addr.checked_add(at.checked_mul(width)?)?, &mut element[..width as usize]).ok()?;
+            bytes.extend_from_slice(&element[..width as usize]);
+        }
+    }
+    Some((rows, shape[4], bytes))
+}
+
+/// The first NaN of what an instruction wrote. Tiles and single elements are looked at; what a store leaves in
+/// global memory was in a tile before.
+fn first_nan(core: &mut Core, memory: &GlobalMemory, operand: &LogOperand) -> Option<(u32, u32, String)> {
+    let (dtype, found) = match operand.place {
+        Place::Tile { dtype, .. } if dtype.is_float() => (dtype, tile_bytes(core, &operand.place)),
+        Place::Global { dtype, shape: [1, 1, 1, 1, 1], .. } if dtype.is_float() => {
+            (dtype, global_bytes(memory, &operand.place))
+        }
+        _ => return None,
+    };
+    let (rows, cols, bytes) = found?;
+    let nan = |at: &u64| numbers::element(dtype, &bytes, *at).is_some_and(|number| number.as_f64().is_nan());
+    let at = (0..u64::from(rows) * u64::from(cols)).find(nan)?;
+    let cols = u64::from(cols.max(1));
+    Some(((at / cols) as u32, (at % cols) as u32, describe(&operand.place)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_to_look_at_is_understood_or_refused_with_examples() {
+        assert_eq!(Watch::parse("2[17]").unwrap(), Watch { slot: 2, index: vec![17] });
+        assert_eq!(Watch::parse("0[1, 3]").unwrap(), Watch { slot: 0, index: vec![1, 3] });
+        for text in ["2", "2[", "2[]", "[1]", "x[1]", "2[-1]", "2[1]x"] {
+            let error = Watch::parse(text).unwrap_err().to_string();
+            assert!(error.contains("2[1,3]") && error.contains(text), "{error}");
+        }
+        let probe = |text| Probe::parse(text).unwrap().instruction;
+        assert_eq!(probe("dst@12"), At::Number(12));
+        assert_eq!(probe("dst@tmatmul"), At::Sort(Opcode::Tmatmul, None));
+        assert_eq!(probe("src@TSTORE#2"), At::Sort(Opcode::Tstore, Some(2)));
+        for text in ["dst", "@12", "dst@TSTORE#x"] {
+            assert!(Probe::parse(text).unwrap_err().to_string().contains("dst@TMATMUL"), "{text}");
+        }
+        let unknown = Probe::parse("dst@TFOO").unwrap_err().to_string();
+        assert!(unknown.contains("'TFOO'") && unknown.contains("TMATMUL_ACC"), "{unknown}");
+    }
+}

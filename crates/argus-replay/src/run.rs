@@ -1,0 +1,209 @@
+//! One execution of a task, alone on a chip of its own.
+//!
+//! What goes in: a task and the kernels of its program. What goes out: what its outputs hold, what was written
+//! beside them, and on request each core's instructions. The runtime's scheduler dispatches it; a kernel that
+//! never ends is given up after a time, a fault names kernel, core and instruction.
+
+use std::ops::Range;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use argus_abi::{Member, Role, Tensor};
+use argus_gm::MemoryError;
+use argus_runtime::schedule::task::{Launch, Shape};
+use argus_runtime::{Alone, Device, KernelEntry, KernelTable, Platform, RunConfig, RunError, RunReport};
+use argus_tile::{Core, InstrLog, Kernel, KernelResult};
+
+use crate::error::ReplayError;
+use crate::observe::{Desk, Probe, Sighting, Watch};
+use crate::rebuild::{Poison, Rebuilt};
+use crate::task::CapturedTask;
+
+/// What to do beside running.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Write down every instruction of every core.
+    pub logs: bool,
+    pub watches: Vec<Watch>,
+    pub probes: Vec<Probe>,
+    /// End at the first instruction that writes a NaN.
+    pub break_on_nan: bool,
+    /// How long nothing may happen before the task is given up.
+    pub timeout: Duration,
+}
+
+impl Default for Options {
+    fn default() -> Options {
+        let timeout = RunConfig::default().progress_timeout;
+        Options { logs: false, watches: Vec::new(), probes: Vec::new(), break_on_nan: false, timeout }
+    }
+}
+
+/// The instructions of one core for one block.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CoreLog {
+    pub block: u32,
+    pub member: Member,
+    pub kernel: String,
+    pub log: InstrLog,
+}
+
+/// An output before and after the task, in logical order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Output {
+    pub slot: usize,
+    pub initial: Vec<u8>,
+    pub bytes: Vec<u8>,
+}
+
+/// Bytes that the task wrote outside of its views.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Stray {
+    pub bytes: u64,
+    /// The argument whose buffer they are in, and how far from its beginning the first one is.
+    pub slot: usize,
+    pub offset: u64,
+}
+
+/// How it ended.
+#[derive(Debug)]
+pub struct Outcome {
+    pub result: Result<RunReport, RunError>,
+    /// Of every output, also after a failure.
+    pub outputs: Vec<Output>,
+    /// By block and member.
+    pub logs: Vec<CoreLog>,
+    pub sightings: Vec<Sighting>,
+    /// Sightings that were only counted.
+    pub more_sightings: u64,
+    pub stray: Option<Stray>,
+}
+
+/// Runs a task once. Bytes that were not captured hold `poison`.
+pub fn run(
+    task: &CapturedTask,
+    kernels: &KernelTable,
+    platform: &'static Platform,
+    poison: Poison,
+    options: &Options,
+) -> Result<Outcome, ReplayError> {
+    let rebuilt = Rebuilt::new(task, poison)?;
+    let desk = Arc::new(Desk::new(&rebuilt, &options.watches, &options.probes, options.break_on_nan)?);
+    let logs = Arc::new(Mutex::new(Vec::new()));
+    let attended = attend(kernels, &desk, options.logs.then_some(&logs));
+    let writes: Vec<usize> =
+        rebuilt.placed.iter().filter(|placed| placed.role != Role::Input).map(|placed| placed.slot).collect();
+    let initial = writes.iter().map(|&slot| rebuilt.gather(slot)).collect::<Result<Vec<_>, MemoryError>>()?;
+
+    let (launch, clusters) = fit(&rebuilt.launch, platform);
+    let config = RunConfig {
+        block_dim: Some(clusters),
+        control_threads: Some(1),
+        fill: task.fill,
+        progress_timeout: options.timeout,
+        ..RunConfig::default()
+    };
+    let alone = Alone { id: task.id, launch, args: rebuilt.args.clone() };
+    let result = Device::new(platform).run_alone(&attended, alone, &rebuilt.memory, &config);
+
+    let mut outputs = Vec::new();
+    for (slot, initial) in writes.into_iter().zip(initial) {
+        outputs.push(Output { slot, initial, bytes: rebuilt.gather(slot)? });
+    }
+    let mut logs = std::mem::take(&mut *logs.lock().unwrap_or_else(PoisonError::into_inner));
+    logs.sort_by_key(|log: &CoreLog| (log.block, log.member));
+    let (sightings, more_sightings) = desk.close();
+    let stray = strays(&rebuilt)?;
+    Ok(Outcome { result, outputs, logs, sightings, more_sightings, stray })
+}
+
+/// How many clusters a launch gets. Whether its blocks started together is not captured. If they all fit the
+/// chip, starting them together is right for kernels that wait for each other and harmless for others; if they
+/// do not, they cannot have waited for each other in the run either.
+fn fit(launch: &Launch, platform: &Platform) -> (Launch, u32) {
+    let per_cluster = if launch.shape() == Shape::Aiv { 2 } else { 1 };
+    let needed = launch.blocks.div_ceil(per_cluster).max(1);
+    let mut launch = launch.clone();
+    launch.sync_start = launch.blocks > 1 && needed <= platform.clusters;
+    (launch, needed.min(platform.clusters))
+}
+
+/// The same kernels, each with somebody who writes down what it does.
+fn attend(kernels: &KernelTable, desk: &Arc<Desk>, logs: Option<&Arc<Mutex<Vec<CoreLog>>>>) -> KernelTable {
+    if !desk.is_open() && logs.is_none() {
+        return kernels.clone();
+    }
+    let entries = kernels.iter().map(|entry| KernelEntry {
+        kernel: Arc::new(Attended {
+            kernel: Arc::clone(&entry.kernel),
+            name: entry.name,
+            desk: Arc::clone(desk),
+            logs: logs.cloned(),
+        }),
+        ..entry.clone()
+    });
+    KernelTable::new(entries).expect("the same numbers as before")
+}
+
+struct Attended {
+    kernel: Arc<dyn Kernel>,
+    name: &'static str,
+    desk: Arc<Desk>,
+    logs: Option<Arc<Mutex<Vec<CoreLog>>>>,
+}
+
+impl Kernel for Attended {
+    fn run(&self, core: &mut Core, args: &argus_abi::KernelArgs<'_>) -> KernelResult {
+        let block = args.block_idx() as u32;
+        if self.logs.is_some() {
+            core.start_log();
+        }
+        if self.desk.is_open() {
+            core.observe(self.desk.lookout(self.name, block));
+        }
+        let result = self.kernel.run(core, args);
+        core.take_observer();
+        if let (Some(logs), Some(log)) = (&self.logs, core.take_log()) {
+            let (member, kernel) = (core.member(), self.name.into());
+            let mut logs = logs.lock().unwrap_or_else(PoisonError::into_inner);
+            logs.push(CoreLog { block, member, kernel, log });
+        }
+        result
+    }
+}
+
+/// Looks for bytes outside of all views that no longer hold the pattern.
+fn strays(rebuilt: &Rebuilt) -> Result<Option<Stray>, MemoryError> {
+    let poison = rebuilt.poison.0;
+    for range in &rebuilt.filled {
+        let address = range.start;
+        let mut bytes = vec![0; (range.end - address) as usize];
+        rebuilt.memory.read(address, &mut bytes)?;
+        let views = || rebuilt.placed.iter().filter(|placed| overlaps(&placed.tensor, range));
+        for placed in views() {
+            let tensor = &placed.tensor;
+            let bits = tensor.dtype().map_or(8, |dtype| u64::from(dtype.bits()));
+            let runs = tensor.runs();
+            let length = (runs.run_len() * bits).div_ceil(8) as usize;
+            for offset in runs {
+                let start = (tensor.addr + offset * bits / 8 - address) as usize;
+                bytes[start..start + length].fill(poison);
+            }
+        }
+        let Some(first) = bytes.iter().position(|&byte| byte != poison) else { continue };
+        let count = bytes[first..].iter().filter(|&&byte| byte != poison).count() as u64;
+        // The view that the first stray byte lies behind, or else the first of the buffer.
+        let at = address + first as u64;
+        let behind = |tensor: &Tensor| tensor.data_addr().is_some_and(|start| start <= at);
+        let near =
+            views().filter(|placed| behind(&placed.tensor)).max_by_key(|placed| placed.tensor.data_addr());
+        let Some(near) = near.or_else(|| views().next()) else { continue };
+        let offset = at.saturating_sub(near.tensor.addr);
+        return Ok(Some(Stray { bytes: count, slot: near.slot, offset }));
+    }
+    Ok(None)
+}
+
+fn overlaps(tensor: &Tensor, range: &Range<u64>) -> bool {
+    tensor.byte_range().is_some_and(|view| view.start < range.end && range.start < view.end)
+}

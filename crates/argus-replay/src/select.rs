@@ -1,0 +1,273 @@
+//! Which task of a dump: by its id, by the name of its kernel, or by the exact set of its kernels.
+//!
+//! Tasks are counted in the order of their ids, because the order of dispatch is another one in each run.
+//! Whoever asks for what is not there is told what is.
+
+use std::collections::BTreeMap;
+
+use argus_dump::read::{Dump, Ending};
+use thiserror::Error;
+
+use crate::task::Code;
+
+/// What a message lists at most.
+const LISTED: usize = 12;
+
+/// What is asked for. All that is given must hold.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Selection {
+    pub task: Option<u64>,
+    /// The name of one of its kernels, or all of them as `A+B`.
+    pub kernel: Option<String>,
+    /// The numbers of its kernels: exactly these, in any order.
+    pub func_ids: Option<Vec<i32>>,
+    /// Of the tasks that fit, this one, counted from 0.
+    pub nth: usize,
+}
+
+/// Why no task was found.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SelectError {
+    #[error("name a task with --task ID, --kernel NAME or --func-id N[,N]; there are {known}")]
+    Nothing { known: String },
+    #[error("there is no task {task:#x}; there are {known}")]
+    NoTask { task: u64, known: String },
+    #[error("no task runs a kernel '{name}'; the kernels of the dump are {known}")]
+    NoKernel { name: String, known: String },
+    #[error("no task runs exactly the kernels {set}; the sets in the dump are {known}")]
+    NoSet { set: String, known: String },
+    #[error("task {task:#x} runs {runs}, not {asked}")]
+    Contradiction { task: u64, runs: String, asked: String },
+    #[error("--nth {nth} is too large: {count} tasks fit, counted from 0")]
+    Nth { nth: usize, count: usize },
+    #[error(
+        "this dump does not say which kernel a task ran: name the task with --task ID, and its kernel with \
+         --scene S --case C --kernel NAME"
+    )]
+    NoIds,
+    #[error("the dump holds no task at all")]
+    Empty,
+}
+
+/// A task that can be chosen.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Listed {
+    pub task: u64,
+    funcs: [i32; 3],
+    count: u8,
+    /// `None` where nobody says.
+    pub blocks: Option<u32>,
+}
+
+impl Listed {
+    /// A task with these kernels; negative numbers and more than three are left out.
+    pub fn new(task: u64, func_ids: &[i32], blocks: Option<u32>) -> Listed {
+        let mut funcs = [-1; 3];
+        let mut count = 0;
+        for (place, &func) in funcs.iter_mut().zip(func_ids.iter().filter(|&&func| func >= 0)) {
+            *place = func;
+            count += 1;
+        }
+        Listed { task, funcs, count, blocks }
+    }
+
+    /// Its kernels, in the order of members; empty where nobody says.
+    pub fn func_ids(&self) -> &[i32] {
+        &self.funcs[..usize::from(self.count)]
+    }
+}
+
+/// The tasks of a dump that run kernels, by id, and how those kernels are called.
+#[derive(Clone, Debug, Default)]
+pub struct Listing {
+    tasks: Vec<Listed>,
+    names: BTreeMap<i32, String>,
+}
+
+impl Listing {
+    /// What a dump says itself.
+    pub fn of(dump: &Dump) -> Listing {
+        if let Some(graph) = dump.graph()
+            && !graph.tasks.is_empty()
+        {
+            let running = graph.tasks.iter().filter(|task| task.func_count > 0);
+            let tasks = running.map(|task| Listed::new(task.task_id, task.func_ids(), Some(task.blocks)));
+            let names = graph.kernels.iter().map(|kernel| (kernel.func_id as i32, kernel.name.clone()));
+            let mut listing = Listing { tasks: tasks.collect(), names: names.collect() };
+            if matches!(dump.ending(), Ending::Unfinished { .. }) {
+                // A run that was cut off has records of tasks that it never described.
+                listing.add_records(dump);
+            }
+            return listing;
+        }
+        let mut listing = Listing::default();
+        listing.add_records(dump);
+        listing
+    }
+
+    /// Adds the tasks of records that are not listed yet.
+    fn add_records(&mut self, dump: &Dump) {
+        let listed = dump.records().map(|record| Listed::new(record.task_id, record.func_ids(), None));
+        self.tasks.extend(listed);
+        // The sort is stable: what was listed before stays in front.
+        self.tasks.sort_by_key(|listed| listed.task);
+        self.tasks.dedup_by_key(|listed| listed.task);
+    }
+
+    /// Adds the names of kernels that the dump does not name.
+    pub fn name(&mut self, code: &Code) {
+        for entry in code.kernels.iter() {
+            self.names.entry(entry.func_id.0 as i32).or_insert_with(|| entry.name.to_owned());
+        }
+    }
+
+    /// Adds kernels and blocks from elsewhere to tasks of which the dump does not know them.
+    pub fn supply<'a>(&mut self, tasks: impl IntoIterator<Item = (u64, &'a [i32], u32)>) {
+        for (task, func_ids, blocks) in tasks {
+            if let Ok(at) = self.tasks.binary_search_by_key(&task, |listed| listed.task) {
+                let known = self.tasks[at];
+                let func_ids = if known.count == 0 { func_ids } else { known.func_ids() };
+                self.tasks[at] = Listed::new(task, func_ids, known.blocks.or(Some(blocks)));
+            }
+        }
+    }
+
+    /// Whether it is known of any task which kernels it runs.
+    pub fn knows_kernels(&self) -> bool {
+        self.tasks.iter().any(|listed| listed.count > 0)
+    }
+
+    /// The kernels by name, joined with `+`; by number where nobody named them.
+    pub fn kernel_names(&self, func_ids: &[i32]) -> String {
+        let mut names: Vec<String> = Vec::new();
+        for func in func_ids {
+            let name = self.names.get(func).cloned().unwrap_or_else(|| func.to_string());
+            if !names.contains(&name) {
+                names.push(name);
+            }
+        }
+        names.join("+")
+    }
+
+    /// The chosen task.
+    pub fn select(&self, selection: &Selection) -> Result<Listed, SelectError> {
+        let Selection { task, kernel, func_ids, nth } = selection;
+        if self.tasks.is_empty() {
+            return Err(SelectError::Empty);
+        }
+        if task.is_none() && kernel.is_none() && func_ids.is_none() {
+            return Err(SelectError::Nothing { known: self.known_tasks() });
+        }
+        let runs_named = kernel.as_deref().map(|name| self.runs_kernel(name));
+        let runs = |listed: &Listed| {
+            let named = runs_named.as_ref().is_none_or(|runs| runs(listed.func_ids()));
+            named && func_ids.as_ref().is_none_or(|ids| same_set(listed.func_ids(), ids))
+        };
+        if let Some(task) = *task {
+            let at = self.tasks.binary_search_by_key(&task, |listed| listed.task);
+            let found = at.map_err(|_| SelectError::NoTask { task, known: self.known_tasks() })?;
+            let found = self.tasks[found];
+            // A dump without kernels cannot contradict: the name then says which kernel to use.
+            if found.count > 0 && !runs(&found) {
+                let asked = match (kernel, func_ids) {
+                    (Some(name), _) => format!("'{name}'"),
+                    (None, ids) => set_text(ids.as_deref().unwrap_or_default()),
+                };
+                let runs = self.kernel_names(found.func_ids());
+                return Err(SelectError::Contradiction { task, runs, asked });
+            }
+            return Ok(found);
+        }
+        if !self.knows_kernels() {
+            return Err(SelectError::NoIds);
+        }
+        if let Some(found) = self.tasks.iter().filter(|listed| runs(listed)).nth(*nth) {
+            return Ok(*found);
+        }
+        Err(match (self.tasks.iter().filter(|listed| runs(listed)).count(), kernel, func_ids) {
+            (0, Some(name), _) => SelectError::NoKernel {
+                name: name.clone(),
+                known: self.distinct(|listed| self.kernel_names(listed.func_ids())),
+            },
+            (0, None, Some(ids)) => SelectError::NoSet {
+                set: set_text(ids),
+                known: self.distinct(|listed| set_text(listed.func_ids())),
+            },
+            (count, ..) => SelectError::Nth { nth: *nth, count },
+        })
+    }
+
+    /// Tells whether a task runs what is called `name`. Names are looked up once, not per task.
+    fn runs_kernel<'a>(&'a self, name: &'a str) -> impl Fn(&[i32]) -> bool + 'a {
+        let ids: Vec<i32> =
+            self.names.iter().filter(|(_, known)| *known == name).map(|(&func, _)| func).collect();
+        move |funcs| {
+            let whole = || name.contains('+') && self.kernel_names(funcs) == name;
+            funcs.iter().any(|func| ids.contains(func)) || whole()
+        }
+    }
+
+    fn known_tasks(&self) -> String {
+        listed(self.tasks.iter().map(|listed| match listed.count {
+            0 => format!("{:#x}", listed.task),
+            _ => format!("{:#x} ({})", listed.task, self.kernel_names(listed.func_ids())),
+        }))
+    }
+
+    fn distinct(&self, text: impl Fn(&Listed) -> String) -> String {
+        let mut all: Vec<String> = self.tasks.iter().filter(|listed| listed.count > 0).map(text).collect();
+        all.sort();
+        all.dedup();
+        listed(all.into_iter())
+    }
+}
+
+/// Exactly the same numbers, in any order. A mix may run one kernel twice; the set names it once or twice.
+fn same_set(runs: &[i32], asked: &[i32]) -> bool {
+    let sorted = |ids: &[i32]| {
+        let mut ids = ids.to_vec();
+        ids.sort_unstable();
+        ids
+    };
+    let (mut runs, mut asked) = (sorted(runs), sorted(asked));
+    if runs == asked {
+        return true;
+    }
+    runs.dedup();
+    asked.dedup();
+    !asked.is_empty() && runs == asked
+}
+
+fn set_text(ids: &[i32]) -> String {
+    let ids: Vec<String> = ids.iter().map(i32::to_string).collect();
+    format!("{{{}}}", ids.join(","))
+}
+
+fn listed(items: impl ExactSizeIterator<Item = String>) -> String {
+    let count = items.len();
+    let shown: Vec<String> = items.take(LISTED).collect();
+    match count.saturating_sub(LISTED) {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_set_is_exact_whatever_its_order() {
+        assert!(same_set(&[0, 1, 1], &[1, 0, 1]));
+        assert!(same_set(&[0, 1, 1], &[1, 0]));
+        assert!(!same_set(&[0, 1], &[0]));
+        assert!(!same_set(&[0], &[0, 1]));
+        assert!(!same_set(&[0], &[]));
+    }
+
+    #[test]
+    fn long_lists_are_cut_and_say_so() {
+        let items = (0..15).map(|number| number.to_string()).collect::<Vec<_>>();
+        assert_eq!(listed(items.into_iter()), "0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 and 3 more");
+    }
+}

@@ -1,0 +1,403 @@
+//! Values for arguments that were not captured, or that somebody wants to be others.
+//!
+//! What goes in: `SLOT=WHAT` as typed, where WHAT is a number, `random`, `random:SEED`, `zero` or the name of a
+//! `.npy` file. What goes out: the bytes of the slot's view. The same text gives the same bytes everywhere.
+
+use std::fs::File;
+use std::io::{BufReader, Read};
+use std::path::{Path, PathBuf};
+
+use argus_abi::{DType, Role};
+use half::{bf16, f16};
+use thiserror::Error;
+
+use crate::error::ReplayError;
+use crate::task::{Argument, CapturedTask, Content, TensorArgument, What};
+
+/// A value for one slot.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Substitute {
+    pub slot: usize,
+    pub value: Value,
+}
+
+/// What a slot is given.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Value {
+    /// A scalar, or every element of a tensor. `0x...` gives raw bits.
+    Number(String),
+    /// Floats in -1..1, integers in -8..8, unsigned ones in 0..16.
+    Random {
+        seed: u64,
+    },
+    Zero,
+    /// An array of the view's shape and element type.
+    Npy(PathBuf),
+}
+
+/// Why a slot cannot be given a value.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum SubstituteError {
+    #[error(
+        "'{text}' is no SLOT=VALUE; write 3=1.5, 3=0x3fc00000 (raw bits), 3=random, 3=random:7, 3=zero or \
+         3=file.npy"
+    )]
+    Form { text: String },
+    #[error("slot {slot} is given twice")]
+    Twice { slot: usize },
+    #[error("slot {slot}: '{text}' is no {dtype}{why}")]
+    Number { slot: usize, text: String, dtype: &'static str, why: &'static str },
+    #[error("slot {slot} is a scalar; {what} is for tensors")]
+    Scalar { slot: usize, what: &'static str },
+    #[error("slot {slot}: {}: {why}", path.display())]
+    Npy { slot: usize, path: PathBuf, why: String },
+    #[error("slot {slot} has too many elements")]
+    TooLarge { slot: usize },
+}
+
+impl Substitute {
+    /// Parses `SLOT=WHAT`.
+    pub fn parse(text: &str) -> Result<Substitute, SubstituteError> {
+        let form = || SubstituteError::Form { text: text.into() };
+        let (slot, value) = text.split_once('=').ok_or_else(form)?;
+        let slot = slot.trim().parse().map_err(|_| form())?;
+        let value = Value::parse(value.trim()).ok_or_else(form)?;
+        Ok(Substitute { slot, value })
+    }
+
+    /// Parses several, each for a slot of its own.
+    pub fn parse_all<'a>(
+        texts: impl IntoIterator<Item = &'a str>,
+    ) -> Result<Vec<Substitute>, SubstituteError> {
+        let mut all: Vec<Substitute> = Vec::new();
+        for text in texts {
+            let next = Substitute::parse(text)?;
+            if all.iter().any(|other| other.slot == next.slot) {
+                return Err(SubstituteError::Twice { slot: next.slot });
+            }
+            all.push(next);
+        }
+        Ok(all)
+    }
+}
+
+impl Value {
+    /// A number, `random`, `random:SEED`, `zero` or a file name that ends in `.npy`; `None` for anything else.
+    pub fn parse(text: &str) -> Option<Value> {
+        Some(match text {
+            "random" => Value::Random { seed: 0 },
+            "zero" => Value::Zero,
+            _ if text.ends_with(".npy") => Value::Npy(text.into()),
+            _ => match text.strip_prefix("random:") {
+                Some(seed) => Value::Random { seed: seed.parse().ok()? },
+                None => {
+                    bits_of(text, None).ok()?;
+                    Value::Number(text.into())
+                }
+            },
+        })
+    }
+
+    fn describe(&self) -> String {
+        match self {
+            Value::Number(text) => text.clone(),
+            Value::Random { seed } => format!("random numbers of seed {seed}"),
+            Value::Zero => "zero".into(),
+            Value::Npy(path) => path.display().to_string(),
+        }
+    }
+
+    /// The bytes of a view in logical order.
+    pub fn fill(&self, slot: usize, tensor: &TensorArgument) -> Result<Vec<u8>, SubstituteError> {
+        let too_large = || SubstituteError::TooLarge { slot };
+        let bytes =
+            tensor.logical_bytes().and_then(|bytes| usize::try_from(bytes).ok()).ok_or_else(too_large)?;
+        let count = tensor.numel().ok_or_else(too_large)?;
+        let width = tensor.dtype.size();
+        match self {
+            Value::Zero => Ok(vec![0; bytes]),
+            Value::Number(text) => {
+                let bits = bits_of(text, Some(tensor.dtype))
+                    .map_err(|why| number_error(slot, text, tensor.dtype, why))?;
+                Ok(repeat(tensor.dtype, bits, bytes, width))
+            }
+            Value::Random { seed } => {
+                let mut random = Random::new(*seed, slot);
+                let mut out = Vec::with_capacity(bytes);
+                for _ in 0..count {
+                    out.extend_from_slice(&random.element(tensor.dtype).to_le_bytes()[..width]);
+                    if tensor.dtype == DType::Fp4E2M1 && out.len() >= bytes {
+                        break;
+                    }
+                }
+                out.truncate(bytes);
+                Ok(out)
+            }
+            Value::Npy(path) => {
+                read_npy(path, tensor).map_err(|why| SubstituteError::Npy { slot, path: path.clone(), why })
+            }
+        }
+    }
+}
+
+impl CapturedTask {
+    /// Gives slots other values. Where nothing was captured this is the only way to run the task.
+    pub fn substitute(&mut self, substitutes: &[Substitute]) -> Result<(), ReplayError> {
+        for Substitute { slot, value } in substitutes {
+            let Some(argument) = self.arguments.iter_mut().find(|argument| argument.slot == *slot) else {
+                let known: Vec<String> =
+                    self.arguments.iter().map(|argument| argument.slot.to_string()).collect();
+                return Err(ReplayError::NoSuchSlot { slot: *slot, known: known.join(", ") });
+            };
+            replace(argument, value)?;
+        }
+        Ok(())
+    }
+
+    /// The first slot without which the task cannot run.
+    pub fn check_complete(&self) -> Result<(), ReplayError> {
+        for Argument { slot, what, .. } in &self.arguments {
+            match what {
+                What::Missing { why } => {
+                    return Err(ReplayError::MissingSlot { slot: *slot, why: why.clone() });
+                }
+                What::Tensor(TensorArgument { before: Content::Missing(why), .. }) => {
+                    return Err(ReplayError::MissingPayload { slot: *slot, why: why.clone() });
+                }
+                What::Tensor(_) | What::Scalar { .. } => {}
+            }
+        }
+        Ok(())
+    }
+}
+
+fn replace(argument: &mut Argument, value: &Value) -> Result<(), SubstituteError> {
+    let slot = argument.slot;
+    let only_for_tensors = |what| SubstituteError::Scalar { slot, what };
+    match &mut argument.what {
+        What::Tensor(tensor) => {
+            tensor.before = Content::Bytes(value.fill(slot, tensor)?);
+            if tensor.role == Role::Output {
+                argument.source = format!("an output that starts as {}", value.describe());
+                return Ok(());
+            }
+        }
+        what @ (What::Scalar { .. } | What::Missing { .. }) => {
+            let dtype = match what {
+                What::Scalar { dtype, .. } => Some(*dtype),
+                _ => None,
+            };
+            let (dtype, bits) = match value {
+                Value::Zero => (dtype.unwrap_or(DType::U64), 0),
+                Value::Number(text) => {
+                    let shown = dtype.unwrap_or_else(|| literal_type(text));
+                    (shown, bits_of(text, dtype).map_err(|why| number_error(slot, text, shown, why))?)
+                }
+                Value::Random { .. } => return Err(only_for_tensors("random")),
+                Value::Npy(_) => return Err(only_for_tensors("a .npy file")),
+            };
+            *what = What::Scalar { dtype, bits };
+        }
+    }
+    argument.source = format!("set to {}", value.describe());
+    Ok(())
+}
+
+fn number_error(slot: usize, text: &str, dtype: DType, why: &'static str) -> SubstituteError {
+    SubstituteError::Number { slot, text: text.into(), dtype: dtype.name(), why }
+}
+
+/// What a literal alone says about its type.
+fn literal_type(text: &str) -> DType {
+    let integer = text.parse::<i64>().is_ok() || text.parse::<u64>().is_ok() || text.starts_with("0x");
+    if integer { DType::I64 } else { DType::F32 }
+}
+
+/// The bits of a literal in an element type; without one, integers are 64 bits and everything else an f32.
+pub(crate) fn bits_of(text: &str, dtype: Option<DType>) -> Result<u64, &'static str> {
+    let dtype = dtype.unwrap_or_else(|| literal_type(text));
+    if let Some(hex) = text.strip_prefix("0x") {
+        let bits = u64::from_str_radix(hex, 16).map_err(|_| "")?;
+        let width = dtype.bits();
+        return if width < 64 && bits >> width != 0 { Err(": too many bits") } else { Ok(bits) };
+    }
+    let float = || text.parse::<f64>().map_err(|_| "");
+    let signed = |bits: u32| -> Result<u64, &'static str> {
+        let value: i128 = text.parse().map_err(|_| "")?;
+        let half = 1i128 << (bits - 1);
+        // An unsigned literal of the same width is welcome: raw 64-bit scalars are often written so.
+        let fits = value >= -half && value < 2 * half;
+        if fits { Ok(value as u64 & (u64::MAX >> (64 - bits))) } else { Err(": out of range") }
+    };
+    let unsigned = |bits: u32| -> Result<u64, &'static str> {
+        let value: i128 = text.parse().map_err(|_| "")?;
+        let fits = value >= 0 && value < 1i128 << bits;
+        if fits { Ok(value as u64) } else { Err(": out of range") }
+    };
+    match dtype {
+        DType::F32 => Ok(u64::from(text.parse::<f32>().map_err(|_| "")?.to_bits())),
+        DType::F16 => Ok(u64::from(f16::from_f64(float()?).to_bits())),
+        DType::Bf16 => Ok(u64::from(bf16::from_f64(float()?).to_bits())),
+        DType::I8 => signed(8),
+        DType::I16 => signed(16),
+        DType::I32 => signed(32),
+        DType::I64 => signed(64),
+        DType::U8 => unsigned(8),
+        DType::U16 => unsigned(16),
+        DType::U32 => unsigned(32),
+        DType::U64 => unsigned(64),
+        DType::Bool => match text {
+            "0" | "false" => Ok(0),
+            "1" | "true" => Ok(1),
+            _ => Err(""),
+        },
+        DType::Fp8E4M3Fn | DType::Fp8E8M0 | DType::Fp4E2M1 => Err(": give its raw bits as 0x.."),
+    }
+}
+
+fn repeat(dtype: DType, bits: u64, bytes: usize, width: usize) -> Vec<u8> {
+    let bits = if dtype == DType::Fp4E2M1 { bits << 4 | bits } else { bits };
+    bits.to_le_bytes()[..width].iter().copied().cycle().take(bytes).collect()
+}
+
+/// Numbers that are the same everywhere: splitmix64.
+struct Random(u64);
+
+impl Random {
+    fn new(seed: u64, slot: usize) -> Random {
+        Random(seed ^ (slot as u64).wrapping_mul(0xA076_1D64_78BD_642F))
+    }
+
+    fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
+        let mut z = self.0;
+        z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
+        z = (z ^ (z >> 27)).wrapping_mul(0x94D0_49BB_1331_11EB);
+        z ^ (z >> 31)
+    }
+
+    /// The bits of one element.
+    fn element(&mut self, dtype: DType) -> u64 {
+        let raw = self.next();
+        let float = (raw >> 40) as f32 / (1u32 << 23) as f32 - 1.0;
+        let small = (raw >> 60) as i64 - 8;
+        match dtype {
+            DType::F32 => u64::from(float.to_bits()),
+            DType::F16 => u64::from(f16::from_f32(float).to_bits()),
+            DType::Bf16 => u64::from(bf16::from_f32(float).to_bits()),
+            DType::I8 | DType::I16 | DType::I32 | DType::I64 => small as u64,
+            DType::U8 | DType::U16 | DType::U32 | DType::U64 => raw >> 60,
+            DType::Bool => raw >> 63,
+            // Any bits but NaN: the sign and the exponents around one.
+            DType::Fp8E4M3Fn => 0x30 | raw >> 63 << 7 | (raw >> 56 & 7),
+            DType::Fp8E8M0 => 124 + (raw >> 62),
+            DType::Fp4E2M1 => raw >> 56 & 0xFF,
+        }
+    }
+}
+
+/// The elements of an array, whose type and shape must be those of the view.
+fn read_npy(path: &Path, tensor: &TensorArgument) -> Result<Vec<u8>, String> {
+    let file = File::open(path).map_err(|error| error.to_string())?;
+    let mut reader = BufReader::new(file);
+    let header = npyz::NpyHeader::from_reader(&mut reader).map_err(|error| error.to_string())?;
+    let expected: Vec<u64> = tensor.shape.iter().map(|&extent| extent.into()).collect();
+    if header.shape() != expected {
+        return Err(format!("its shape is {:?}, the view's is {expected:?}", header.shape()));
+    }
+    let found = header.dtype().descr();
+    let found = found.trim_matches('\'');
+    let allowed = npy_types(tensor.dtype);
+    if !allowed.contains(&found) {
+        return Err(format!(
+            "its elements are {found}, {} is written as {}",
+            tensor.dtype,
+            allowed.join(" or ")
+        ));
+    }
+    if header.order() == npyz::Order::Fortran && expected.len() > 1 {
+        return Err("it is in Fortran order; save numpy.ascontiguousarray of it".into());
+    }
+    let bytes = tensor.logical_bytes().ok_or("its size cannot be counted")?;
+    let mut content = Vec::new();
+    reader.take(bytes).read_to_end(&mut content).map_err(|error| error.to_string())?;
+    if content.len() as u64 != bytes {
+        return Err(format!("it ends after {} of {bytes} bytes", content.len()));
+    }
+    Ok(content)
+}
+
+/// How numpy spells an element type; those it does not know are kept as raw bits.
+fn npy_types(dtype: DType) -> &'static [&'static str] {
+    match dtype {
+        DType::F32 => &["<f4"],
+        DType::F16 => &["<f2"],
+        DType::Bf16 => &["<u2", "<V2", "|V2"],
+        DType::I8 => &["|i1"],
+        DType::I16 => &["<i2"],
+        DType::I32 => &["<i4"],
+        DType::I64 => &["<i8"],
+        DType::U16 => &["<u2"],
+        DType::U32 => &["<u4"],
+        DType::U64 => &["<u8"],
+        DType::Bool => &["|b1", "|u1"],
+        DType::U8 => &["|u1"],
+        DType::Fp8E4M3Fn | DType::Fp8E8M0 => &["|u1", "|V1"],
+        DType::Fp4E2M1 => &["(two elements share a byte: give raw bits)"],
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_typed_is_understood_or_refused_with_examples() {
+        let parse = |text| Substitute::parse(text).map(|substitute| (substitute.slot, substitute.value));
+        assert_eq!(parse("3=1.5"), Ok((3, Value::Number("1.5".into()))));
+        assert_eq!(parse("0=random"), Ok((0, Value::Random { seed: 0 })));
+        assert_eq!(parse("0=random:7"), Ok((0, Value::Random { seed: 7 })));
+        assert_eq!(parse("12=zero"), Ok((12, Value::Zero)));
+        assert_eq!(parse("1=a/b.npy"), Ok((1, Value::Npy("a/b.npy".into()))));
+        for text in ["3", "=1", "x=1", "3=", "3=blue", "-1=2", "3=random:x"] {
+            let error = Substitute::parse(text).unwrap_err();
+            assert!(error.to_string().contains("3=random:7"), "{error}");
+        }
+        let twice = Substitute::parse_all(["1=2", "1=3"]).unwrap_err();
+        assert_eq!(twice.to_string(), "slot 1 is given twice");
+    }
+
+    #[test]
+    fn numbers_become_the_bits_of_their_type() {
+        assert_eq!(bits_of("1.5", Some(DType::F32)), Ok(0x3fc0_0000));
+        assert_eq!(bits_of("1.5", Some(DType::Bf16)), Ok(0x3fc0));
+        assert_eq!(bits_of("1.5", Some(DType::F16)), Ok(0x3e00));
+        assert_eq!(bits_of("-1", Some(DType::I32)), Ok(0xffff_ffff));
+        assert_eq!(bits_of("-1", None), Ok(u64::MAX));
+        assert_eq!(bits_of("1.0", None), Ok(0x3f80_0000));
+        assert_eq!(bits_of("0x3f80", Some(DType::Bf16)), Ok(0x3f80));
+        assert!(bits_of("0x13f80", Some(DType::Bf16)).is_err());
+        assert!(bits_of("300", Some(DType::U8)).is_err());
+        assert!(bits_of("-1", Some(DType::U8)).is_err());
+        assert!(bits_of("1.5", Some(DType::I32)).is_err());
+    }
+
+    #[test]
+    fn random_numbers_are_the_same_everywhere_and_stay_small() {
+        let tensor = |dtype| TensorArgument::contiguous(dtype, Role::Input, &[2, 3]);
+        let value = Value::Random { seed: 1 };
+        // Computed by hand with splitmix64 for seed 1 of slot 0: 0x910a2dec89025cc1 first.
+        let bytes = value.fill(0, &tensor(DType::F32)).unwrap();
+        let first = f32::from_le_bytes([bytes[0], bytes[1], bytes[2], bytes[3]]);
+        assert_eq!(first, (0x91_0a2d as f32) / 8_388_608.0 - 1.0);
+        for dtype in [DType::F32, DType::F16, DType::Bf16] {
+            let bytes = value.fill(3, &tensor(dtype)).unwrap();
+            for index in 0..6 {
+                let number = argus_dump::numbers::element(dtype, &bytes, index).unwrap().as_f64();
+                assert!((-1.0..=1.0).contains(&number), "{dtype}: {number}");
+            }
+        }
+        assert_eq!(value.fill(0, &tensor(DType::I64)).unwrap().len(), 48);
+        assert_eq!(value.fill(0, &tensor(DType::Fp4E2M1)).unwrap().len(), 3);
+    }
+}

@@ -1,0 +1,67 @@
+//! From a scene to a dump, and from a dump to a task.
+
+use argus_dump::read::Dump;
+use argus_record::{Names, RecordRequest, record};
+use argus_replay::{CapturedTask, Code, Listing, Proof, Selection, replay};
+use argus_runtime::{Device, Platform, RunConfig};
+use argus_scenes::registry::{self, Case, RuntimeKind};
+use tempfile::TempDir;
+
+/// A recorded run: its dump and the code that made it.
+pub struct Recorded {
+    pub directory: TempDir,
+    pub code: Code,
+    pub platform: &'static Platform,
+}
+
+impl Recorded {
+    /// Records a case with everything, or with what `selectors` leave.
+    pub fn case(
+        scene: &str,
+        case: &'static Case,
+        runtime: RuntimeKind,
+        platform: &'static Platform,
+        request: &RecordRequest,
+    ) -> Recorded {
+        let prepared = (case.prepare)(runtime);
+        let mut config = RunConfig {
+            block_dim: case.block_dim.map(|clusters| clusters.min(platform.clusters)),
+            control_threads: case.control_threads.map(|threads| threads.min(platform.control_threads)),
+            ..RunConfig::default()
+        };
+        (prepared.configure)(&mut config);
+        let names = Names { scene: scene.into(), case: case.name.into(), runtime: runtime.name().into() };
+        let directory = tempfile::tempdir().unwrap();
+        let mut args = prepared.args;
+        let mut device = Device::new(platform);
+        // Whether the run succeeds is the test's business: some of them replay a run that failed.
+        record(&mut device, &prepared.program, &mut args, &config, request, &names, directory.path());
+        Recorded { directory, code: Code::of(&prepared.program), platform }
+    }
+
+    pub fn named(scene: &str, case: &str, runtime: RuntimeKind, platform: &'static Platform) -> Recorded {
+        let (case, runtime) = registry::scene(scene).unwrap().case(Some(case), Some(runtime)).unwrap();
+        Recorded::case(scene, case, runtime, platform, &RecordRequest::default())
+    }
+
+    pub fn dump(&self) -> Dump {
+        Dump::open(self.directory.path()).unwrap()
+    }
+
+    /// The `nth` task that runs `kernel`.
+    pub fn task(&self, kernel: &str, nth: usize) -> CapturedTask {
+        let dump = self.dump();
+        let selection = Selection { kernel: Some(kernel.into()), nth, ..Selection::default() };
+        let listed = Listing::of(&dump).select(&selection).unwrap();
+        CapturedTask::from_dump(&dump, &listed, &self.code, None).unwrap()
+    }
+
+    pub fn replay(&self, task: &CapturedTask) -> Proof {
+        replay(task, &self.code.kernels, self.platform, &argus_replay::Options::default(), 1).unwrap()
+    }
+}
+
+/// Whether the long forms of tests are asked for.
+pub fn long() -> bool {
+    std::env::var_os("ARGUS_LONG").is_some_and(|value| value == "1")
+}

@@ -1,0 +1,121 @@
+//! One task alone, on memory that the caller has laid out.
+//!
+//! What goes in: a launch, its arguments, and a global memory in which every address of theirs lies. What comes
+//! out: that memory, changed by the task. From "ready" to "complete" the task takes the path of every other
+//! run; there is no graph around it and nothing is captured.
+
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
+use std::time::Instant;
+
+use argus_abi::args::{KernelAbi, MAX_RAW_ARGS, MAX_SCALARS, MAX_TENSORS};
+use argus_abi::{FatalCode, TaskId};
+use argus_gm::GlobalMemory;
+
+use super::{Device, RunReport};
+use crate::config::RunConfig;
+use crate::error::{ConfigError, Fatal, RunError};
+use crate::kernels::KernelTable;
+use crate::monitor;
+use crate::schedule::Scheduler;
+use crate::schedule::chip::Chip;
+use crate::schedule::crew::Crew;
+use crate::schedule::task::{Launch, Shape, Task, TaskArgs, Work};
+
+/// A task without a graph.
+#[derive(Clone, Debug)]
+pub struct Alone {
+    /// What messages call it.
+    pub id: TaskId,
+    pub launch: Launch,
+    pub args: TaskArgs,
+}
+
+impl Device {
+    /// Runs one task on `memory` to its end. After a failure memory is as the task left it.
+    pub fn run_alone(
+        &mut self,
+        kernels: &KernelTable,
+        task: Alone,
+        memory: &Arc<GlobalMemory>,
+        config: &RunConfig,
+    ) -> Result<RunReport, RunError> {
+        if self.abandoned {
+            return Err(ConfigError::Abandoned.into());
+        }
+        let (clusters, control_threads) = config.resolve(self.platform)?;
+        check(&task, kernels, clusters)?;
+        let stop = Arc::new(AtomicBool::new(false));
+        let scheduler = Arc::new_cyclic(|this| {
+            let chip = Chip::new(self.platform, clusters as usize, config.fill, Arc::clone(memory), &stop);
+            let (kernels, crew) = (kernels.clone(), Crew::new(this.clone()));
+            Scheduler::new(chip, kernels, Vec::new(), vec![None], Arc::clone(&stop), crew, None)
+        });
+        let started = Instant::now();
+        let Alone { id, launch, args } = task;
+        let parts = (launch.blocks * launch.member_count()) as usize;
+        let task = Arc::new(Task::new(id, Work::Kernels(launch), args, 0));
+        scheduler.count_submitted();
+        scheduler.publish(&task);
+        scheduler.end_orchestration();
+        let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get());
+        for _ in 0..config.host_threads.unwrap_or(cpus.min(parts)).max(1) {
+            scheduler.crew.hire(|_, _| ());
+        }
+        let ended = monitor::watch(&scheduler, config.progress_timeout, &self.interrupt);
+        let elapsed = started.elapsed();
+        if ended.abandoned {
+            self.abandoned = true;
+        }
+        scheduler.dismantle();
+        match ended.error {
+            Some(error) => Err(error),
+            None => Ok(RunReport { tasks: scheduler.completed(), elapsed, clusters, control_threads }),
+        }
+    }
+}
+
+/// What the graph builders would have refused.
+fn check(task: &Alone, kernels: &KernelTable, clusters: u32) -> Result<(), Fatal> {
+    let Alone { launch, args, .. } = task;
+    let (tensors, scalars) = (args.tensors.len(), args.scalars.len());
+    match launch.abi {
+        KernelAbi::Tensors if tensors > MAX_TENSORS || scalars > MAX_SCALARS => {
+            return Err(Fatal::invalid(format!(
+                "a task has at most {MAX_TENSORS} tensors and {MAX_SCALARS} scalars, not {tensors} and {scalars}"
+            )));
+        }
+        KernelAbi::Raw if tensors > 0 || scalars > MAX_RAW_ARGS => {
+            let message = format!("a raw task has at most {MAX_RAW_ARGS} slots and no descriptors");
+            return Err(Fatal::invalid(message));
+        }
+        _ => {}
+    }
+    if launch.member_count() == 0 {
+        return Err(Fatal::invalid("a task needs at least one kernel"));
+    }
+    for (member, func) in launch.members() {
+        match kernels.get(func) {
+            None => return Err(Fatal::invalid(format!("no kernel is registered as func_id {func}"))),
+            Some(entry) if entry.core_type != member.core_type() => {
+                let message = format!(
+                    "kernel '{}' (func_id {func}) is for {} cores and was asked for on an {} core",
+                    entry.name,
+                    entry.core_type,
+                    member.core_type()
+                );
+                return Err(Fatal::invalid(message));
+            }
+            Some(_) => {}
+        }
+    }
+    if launch.blocks == 0 || launch.blocks > i16::MAX as u32 {
+        return Err(Fatal::invalid(format!("a task has 1 to {} blocks, not {}", i16::MAX, launch.blocks)));
+    }
+    let room = if launch.shape() == Shape::Aiv { 2 * clusters } else { clusters };
+    if launch.sync_start && launch.blocks > room {
+        let message = format!("{} blocks must start together, there is room for {room}", launch.blocks);
+        return Err(Fatal::new(FatalCode::RequireSyncStartInvalid, message));
+    }
+    Ok(())
+}

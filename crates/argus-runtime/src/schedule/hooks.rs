@@ -1,0 +1,54 @@
+//! Who looks at tasks beside the scheduler: the capture and the injector.
+//!
+//! Where both look, the injector comes first at the end of a task: what it changed is what the capture records
+//! and what consumers read.
+
+use argus_capture::Recorder;
+
+use crate::inject::{Injector, Next};
+use crate::kernels::KernelTable;
+use crate::schedule::capture::Capture;
+use crate::schedule::task::Task;
+
+pub struct Hooks {
+    pub capture: Option<Capture>,
+    pub injector: Option<Injector>,
+}
+
+impl Hooks {
+    /// A task was added to the graph and waits for `producers`. Called in the order of submission.
+    pub fn submitted(&self, task: &Task, producers: &[(u64, u8)]) {
+        if let Some(injector) = &self.injector {
+            injector.submitted(task);
+        }
+        if let Some(capture) = &self.capture {
+            capture.edges(task.id.raw(), producers);
+        }
+    }
+
+    /// Once per task, before its first token is written.
+    pub fn before_dispatch(&self, recorder: Option<&mut Recorder>, kernels: &KernelTable, task: &Task) {
+        if let Some(injector) = &self.injector {
+            injector.before(task);
+        }
+        match (&self.capture, recorder) {
+            (Some(capture), Some(recorder)) => capture.before_dispatch(recorder, kernels, task),
+            // Nobody reads when it was; only that it was.
+            _ => task.trace.dispatched(0, 0),
+        }
+    }
+
+    /// When the last part of a task has finished, before any consumer is released.
+    pub fn after_completion(
+        &self,
+        recorder: Option<&mut Recorder>,
+        kernels: &KernelTable,
+        task: &Task,
+    ) -> Next {
+        let next = self.injector.as_ref().map_or(Next::Complete, |injector| injector.after(task));
+        if let (Next::Complete, Some(capture), Some(recorder)) = (next, &self.capture, recorder) {
+            capture.after_completion(recorder, kernels, task);
+        }
+        next
+    }
+}

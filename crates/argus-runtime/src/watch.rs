@@ -1,0 +1,64 @@
+//! A look at the run that goes on, for whoever shows progress.
+//!
+//! Looking reads counters and costs the run nothing. A look never outlives the run: while one is taken the run
+//! cannot end, so nothing of it is kept alive by a watcher.
+
+use std::fmt;
+use std::sync::{Arc, Mutex};
+
+use crate::schedule::Scheduler;
+use crate::sync::relock;
+
+/// Sees the runs of one device, from any thread.
+#[derive(Clone, Default)]
+pub struct Watch {
+    run: Arc<Mutex<Option<Arc<Scheduler>>>>,
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Look {
+    /// Tasks that the orchestration has submitted so far.
+    pub submitted: u64,
+    pub completed: u64,
+    /// No more will be submitted.
+    pub orchestrated: bool,
+    /// How far its capture is, if it is captured.
+    pub capture: Option<argus_capture::Progress>,
+}
+
+/// The run is seen as long as this lives.
+pub(crate) struct Seen<'a>(&'a Watch);
+
+impl Watch {
+    pub(crate) fn show(&self, scheduler: &Arc<Scheduler>) -> Seen<'_> {
+        *relock(self.run.lock()) = Some(Arc::clone(scheduler));
+        Seen(self)
+    }
+
+    /// The run that goes on at this moment; `None` between runs.
+    pub fn look(&self) -> Option<Look> {
+        let run = relock(self.run.lock());
+        let scheduler = run.as_ref()?;
+        // The order matters: what completed was submitted before.
+        let completed = scheduler.completed();
+        Some(Look {
+            submitted: scheduler.submitted(),
+            completed,
+            orchestrated: scheduler.is_orchestrated(),
+            capture: scheduler.capture().map(|capture| capture.status.progress()),
+        })
+    }
+}
+
+impl Drop for Seen<'_> {
+    fn drop(&mut self) {
+        *relock(self.0.run.lock()) = None;
+    }
+}
+
+impl fmt::Debug for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Watch").field("look", &self.look()).finish()
+    }
+}

@@ -1,0 +1,44 @@
+//! Looking over a core's shoulder: somebody who is told of every instruction when it is complete.
+
+use core::fmt;
+
+use crate::core::{Caller, Core};
+use crate::fault::{Fault, FaultKind};
+use crate::kernel::KernelResult;
+use crate::log::LogEntry;
+
+/// Somebody who looks at a core after each of its instructions.
+///
+/// It sees the core's memories through [`Core::peek`]. It issues no instructions of its own.
+pub trait Observer: fmt::Debug + Send {
+    /// Instruction number `index` of the kernel, counted from 1, is complete. A complaint ends the kernel with
+    /// a fault at this instruction.
+    fn after(&mut self, core: &mut Core, index: u64, entry: &LogEntry) -> Result<(), String>;
+}
+
+impl Core {
+    /// From now on `observer` is told of every instruction.
+    pub fn observe(&mut self, observer: Box<dyn Observer>) {
+        self.observer = Some(observer);
+    }
+
+    /// Nobody is told any more; who was.
+    pub fn take_observer(&mut self) -> Option<Box<dyn Observer>> {
+        self.observer.take()
+    }
+
+    /// Writes an instruction down and tells whoever observes.
+    #[cold]
+    pub(crate) fn tell(&mut self, index: u64, entry: LogEntry, caller: Caller) -> KernelResult {
+        let opcode = entry.opcode;
+        let mut told = Ok(());
+        if let Some(mut observer) = self.observer.take() {
+            told = observer.after(self, index, &entry);
+            self.observer = Some(observer);
+        }
+        if let Some(log) = &mut self.log {
+            log.entries.push(entry);
+        }
+        told.map_err(|complaint| Fault::new(FaultKind::Kernel(complaint), "").issued(opcode, index, caller))
+    }
+}

@@ -1,0 +1,477 @@
+//! The events of all cores: lanes without overlap, flags in pairs, arrows that meet their flags.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::hash::{Hash, Hasher};
+
+use rustc_hash::{FxHashMap, FxHasher};
+
+use crate::check::Rule;
+use crate::check::events::{Args, Event, need, picoseconds};
+
+/// Lanes with their place and their colour.
+const LANES: &[(&str, u64, &str)] = &[
+    ("SCALAR", 1, "startup"),
+    ("FLOWCTRL", 2, "cq_build_passed"),
+    ("MTE1", 3, "thread_state_running"),
+    ("CUBE", 4, "background_memory_dump"),
+    ("FIXP", 5, "thread_state_unknown"),
+    ("MTE2", 6, "thread_state_iowait"),
+    ("VECTOR", 7, "cq_build_failed"),
+    ("MTE3", 8, "rail_response"),
+    ("SCALARLDST", 10, "startup"),
+    ("ALL", 11, "good"),
+    ("RVECEX", 18, "running"),
+    ("RVECST", 20, "runnable"),
+    ("RVECLD", 21, "startup"),
+    ("PUSHQ", 22, "unknown"),
+];
+
+/// Bytes of rounded counters may be off by this much, per point.
+const COUNTER_SLACK: f64 = 1e-5;
+
+/// A lane's sums.
+#[derive(Debug, Default)]
+pub(super) struct Lane {
+    pub slices: u64,
+    pub busy_ps: u64,
+    end_ps: u64,
+    open: Option<Open>,
+}
+
+#[derive(Debug)]
+struct Open {
+    name: String,
+    id: String,
+    start: u64,
+    pc: u64,
+}
+
+/// The sums of one address on one core.
+#[derive(Debug, Default)]
+pub(super) struct Address {
+    pub slices: u64,
+    pub ps: u64,
+    pub bytes: u64,
+    pub lane: String,
+    pub code: String,
+}
+
+/// Both ends of a flag pair, as slices and as arrow.
+#[derive(Debug, Default)]
+struct Flow {
+    set: Option<(String, String, u64)>,
+    wait: Option<(String, String, u64)>,
+    leaves: Option<(String, String, u64)>,
+    arrives: Option<(String, String, u64)>,
+    cat: Option<String>,
+    detail: Option<String>,
+}
+
+/// All that `trace.json` says.
+pub(super) struct Seen {
+    pub mhz: f64,
+    /// By core and lane.
+    pub lanes: BTreeMap<(String, String), Lane>,
+    /// By core and address.
+    pub addresses: BTreeMap<(String, u64), Address>,
+    pub sorted_cores: BTreeMap<String, u64>,
+    sorted_lanes: BTreeSet<(String, String)>,
+    flows: FxHashMap<String, Flow>,
+    unpaired: u64,
+    paired: u64,
+    counters: BTreeMap<String, Counter>,
+    pub digest: u64,
+    bytes_by_path: BTreeMap<&'static str, u64>,
+}
+
+#[derive(Debug, Default)]
+struct Counter {
+    points: u64,
+    sum: f64,
+    last_ts: f64,
+    last_value: f64,
+}
+
+impl Seen {
+    pub fn new(mhz: f64) -> Seen {
+        Seen {
+            mhz,
+            lanes: BTreeMap::new(),
+            addresses: BTreeMap::new(),
+            sorted_cores: BTreeMap::new(),
+            sorted_lanes: BTreeSet::new(),
+            flows: FxHashMap::default(),
+            unpaired: 0,
+            paired: 0,
+            counters: BTreeMap::new(),
+            digest: 0,
+            bytes_by_path: BTreeMap::new(),
+        }
+    }
+
+    pub fn cores(&self) -> impl Iterator<Item = &str> {
+        self.sorted_cores.keys().map(String::as_str)
+    }
+
+    pub fn slices(&self) -> u64 {
+        self.lanes.values().map(|lane| lane.slices).sum()
+    }
+
+    pub fn flows(&self) -> u64 {
+        self.paired
+    }
+
+    pub fn unpaired(&self) -> u64 {
+        self.unpaired
+    }
+
+    pub fn end_ps(&self) -> u64 {
+        self.lanes.values().map(|lane| lane.end_ps).max().unwrap_or(0)
+    }
+
+    /// The lanes of a core.
+    pub fn lanes_of<'a>(&'a self, core: &'a str) -> impl Iterator<Item = (&'a str, &'a Lane)> {
+        let lanes = self.lanes.iter().filter(move |((of, _), _)| of == core);
+        lanes.map(|((_, lane), sums)| (lane.as_str(), sums))
+    }
+
+    pub fn event(&mut self, event: Event) -> Rule {
+        self.digest = digest(self.digest, &event);
+        let phase = need(event.ph.as_deref(), "ph")?.to_owned();
+        match phase.as_str() {
+            "X" => self.slice(event),
+            "B" => self.begin(event),
+            "E" => self.end(event),
+            "s" | "t" => self.flow(event, phase == "s"),
+            "C" => self.counter(event),
+            "M" => self.metadata(event),
+            other => Err(format!("phase {other}, which readers drop")),
+        }
+    }
+
+    fn slice(&mut self, event: Event) -> Rule {
+        let name = need(event.name.as_deref(), "name")?;
+        check_mnemonic(name)?;
+        let lane = place(&event)?;
+        let colour = lane_row(&lane.1)?.2;
+        if event.cname.as_deref() != Some(colour) {
+            return Err(format!("colour {:?} on lane {}", event.cname, lane.1));
+        }
+        let start = picoseconds(need(event.ts, "ts")?)?;
+        let end = start + picoseconds(need(event.dur, "dur")?)?;
+        let args = need(event.args.as_ref(), "args")?;
+        let pc = self.open_slice(&lane, start, args)?;
+        self.close_slice(&lane, pc, start, end);
+        Ok(())
+    }
+
+    fn begin(&mut self, event: Event) -> Rule {
+        let name = need(event.name.clone(), "name")?;
+        let colour = match name.as_str() {
+            "SET_FLAG" | "set_event" => "black",
+            "WAIT_FLAG" | "wait_event" => "yellow",
+            other => return Err(format!("B of {other}, which readers drop")),
+        };
+        if event.cname.as_deref() != Some(colour) {
+            return Err(format!("colour {:?} of {name}", event.cname));
+        }
+        let lane = place(&event)?;
+        lane_row(&lane.1)?;
+        let start = picoseconds(need(event.ts, "ts")?)?;
+        let id = need(event.id, "id")?;
+        let args = need(event.args, "args")?;
+        let detail = need(args.detail.clone(), "detail")?;
+        let pc = self.open_slice(&lane, start, &args)?;
+        let cross = matches!(name.as_str(), "set_event" | "wait_event");
+        let form = if cross { id.starts_with("intra_") } else { id.starts_with(&format!("{}_", lane.0)) };
+        if !form {
+            return Err(format!("{name} on {} has id {id}", lane.0));
+        }
+        let last = if cross { "sync_id:" } else { "FLAGID:" };
+        let form = detail.starts_with("PIPE:") && detail.contains(",TRIGGERPIPE:") && detail.contains(last);
+        if !form || !detail.ends_with(',') {
+            return Err(format!("operands of a flag: {detail}"));
+        }
+        let flow = self.flows.entry(id.clone()).or_default();
+        if flow.detail.as_ref().is_some_and(|other| *other != detail) {
+            return Err(format!("the flags of {id} have different operands"));
+        }
+        flow.detail = Some(detail);
+        self.lanes.entry(lane).or_default().open = Some(Open { name, id, start, pc });
+        Ok(())
+    }
+
+    fn end(&mut self, event: Event) -> Rule {
+        let lane = place(&event)?;
+        let end = picoseconds(need(event.ts, "ts")?)?;
+        let args = need(event.args, "args")?;
+        if args.code.is_some() || args.detail.is_some() || args.pc_addr.is_some() {
+            return Err("an E event has arguments".into());
+        }
+        let state = self.lanes.entry(lane.clone()).or_default();
+        let open = need(state.open.take(), "the B event of this E")?;
+        if event.name.as_deref() != Some(open.name.as_str()) || event.id.as_deref() != Some(open.id.as_str())
+        {
+            return Err(format!("E of {:?} {:?} ends {} {}", event.name, event.id, open.name, open.id));
+        }
+        if end < open.start {
+            return Err(format!("{} {} ends before it begins", open.name, open.id));
+        }
+        self.close_slice(&lane, open.pc, open.start, end);
+        let flow = self.flows.entry(open.id.clone()).or_default();
+        let sets = matches!(open.name.as_str(), "SET_FLAG" | "set_event");
+        let slot = if sets { &mut flow.set } else { &mut flow.wait };
+        if slot.replace((lane.0, lane.1, end)).is_some() {
+            return Err(format!("{} has the id {} of another one", open.name, open.id));
+        }
+        Ok(())
+    }
+
+    fn flow(&mut self, event: Event, leaves: bool) -> Rule {
+        let lane = place(&event)?;
+        let (id, cat) = (need(event.id, "id")?, need(event.cat, "cat")?);
+        if event.name.as_deref() != Some("flow") {
+            return Err(format!("an arrow named {:?}", event.name));
+        }
+        let time = picoseconds(need(event.ts, "ts")?)?;
+        let flow = self.flows.entry(id.clone()).or_default();
+        if flow.cat.as_ref().is_some_and(|other| *other != cat) {
+            return Err(format!("the ends of arrow {id} differ in cat"));
+        }
+        flow.cat = Some(cat);
+        let slot = if leaves { &mut flow.leaves } else { &mut flow.arrives };
+        if slot.replace((lane.0, lane.1, time)).is_some() {
+            return Err(format!("arrow {id} has an end twice"));
+        }
+        Ok(())
+    }
+
+    fn counter(&mut self, event: Event) -> Rule {
+        let name = need(event.name, "name")?;
+        let known = ["GM_TO_UB", "GM_TO_L1", "GM_TO_TOTAL", "UB_TO_GM", "L1_TO_GM", "TOTAL_TO_GM"];
+        if !known.contains(&name.as_str()) {
+            return Err(format!("a counter named {name}"));
+        }
+        if need(event.pid, "pid")?.text()? != "MTE Throughput" || need(event.tid, "tid")?.number()? != 0 {
+            return Err(format!("counter {name} is not on MTE Throughput"));
+        }
+        let ts = need(event.ts, "ts")?;
+        let value = need(need(event.args, "args")?.throughput, "throughput(MB/s)")?;
+        let counter = self.counters.entry(name.clone()).or_default();
+        if ts.fract() != 0.0 || ts <= counter.last_ts {
+            return Err(format!("counter {name} has a point at {ts} us behind {} us", counter.last_ts));
+        }
+        if !(value.is_finite() && value >= 0.0) {
+            return Err(format!("counter {name} is {value}"));
+        }
+        counter.points += 1;
+        counter.sum += value;
+        (counter.last_ts, counter.last_value) = (ts, value);
+        Ok(())
+    }
+
+    fn metadata(&mut self, event: Event) -> Rule {
+        let name = need(event.name, "name")?;
+        let core = need(event.pid, "pid")?.text()?.to_owned();
+        let lane = need(event.tid, "tid")?.text()?.to_owned();
+        let sort = need(need(event.args, "args")?.sort_index, "sort_index")?;
+        match name.as_str() {
+            "process_sort_index" if lane == "NA" => {
+                if sort != core_rank(&core)? {
+                    return Err(format!("{core} has place {sort}"));
+                }
+                if self.sorted_cores.insert(core.clone(), sort).is_some() {
+                    return Err(format!("{core} is named twice"));
+                }
+            }
+            "thread_sort_index" => {
+                if sort != lane_row(&lane)?.1 {
+                    return Err(format!("lane {lane} has place {sort}"));
+                }
+                if !self.sorted_lanes.insert((core.clone(), lane.clone())) {
+                    return Err(format!("lane {lane} of {core} is named twice"));
+                }
+            }
+            other => return Err(format!("metadata {other}")),
+        }
+        Ok(())
+    }
+
+    /// Arrows and flags must meet, lanes must be named, counters must have moved what the slices moved.
+    pub fn finish(&mut self) -> Rule {
+        if let Some((lane, _)) = self.lanes.iter().find(|(_, lane)| lane.open.is_some()) {
+            return Err(format!("a flag on {} of {} never ends", lane.1, lane.0));
+        }
+        let used: BTreeSet<_> = self.lanes.keys().cloned().collect();
+        if let Some(lane) = used.symmetric_difference(&self.sorted_lanes).next() {
+            return Err(format!("lane {} of {} is used or named, but not both", lane.1, lane.0));
+        }
+        let cores: BTreeSet<&String> = used.iter().map(|(core, _)| core).collect();
+        if !cores.iter().copied().eq(self.sorted_cores.keys()) {
+            return Err("the cores that are named are not those that are used".into());
+        }
+        let flows: BTreeMap<_, _> = std::mem::take(&mut self.flows).into_iter().collect();
+        for (id, flow) in &flows {
+            match (&flow.set, &flow.wait, &flow.leaves, &flow.arrives) {
+                (Some(set), Some(wait), Some(leaves), Some(arrives)) => {
+                    if set != leaves || wait != arrives {
+                        return Err(format!("arrow {id} does not end where its flags end"));
+                    }
+                    if leaves.2 > arrives.2 {
+                        return Err(format!("arrow {id} goes back in time"));
+                    }
+                    let cat = format!("{}To{}", set.1, wait.1);
+                    if flow.cat.as_deref() != Some(cat.as_str()) {
+                        return Err(format!("arrow {id} has cat {:?} instead of {cat}", flow.cat));
+                    }
+                    let cross = id.starts_with("intra_");
+                    if cross == (set.0 == wait.0) {
+                        return Err(format!("arrow {id} goes from {} to {}", set.0, wait.0));
+                    }
+                    self.paired += 1;
+                }
+                (Some(_), None, None, None) => self.unpaired += 1,
+                _ => return Err(format!("arrow {id} or its flags are incomplete")),
+            }
+        }
+        self.check_counters()
+    }
+
+    fn check_counters(&self) -> Rule {
+        let moved = |path: &str| *self.bytes_by_path.get(path).unwrap_or(&0);
+        let expected = [
+            ("GM_TO_UB", moved("GM_TO_UB")),
+            ("GM_TO_L1", moved("GM_TO_L1")),
+            ("GM_TO_TOTAL", moved("GM_TO_UB") + moved("GM_TO_L1")),
+            ("UB_TO_GM", moved("UB_TO_GM")),
+            ("L1_TO_GM", moved("L1_TO_GM")),
+            ("TOTAL_TO_GM", moved("UB_TO_GM") + moved("L1_TO_GM") + moved("L0C_TO_GM")),
+        ];
+        for (name, bytes) in expected {
+            let counter = self.counters.get(name);
+            let sum = counter.map_or(0.0, |counter| counter.sum);
+            let points = counter.map_or(0, |counter| counter.points);
+            if (sum - bytes as f64).abs() > COUNTER_SLACK * points as f64 + 1e-3 {
+                return Err(format!("counter {name} adds up to {sum} bytes, the slices to {bytes}"));
+            }
+            if counter.is_some_and(|counter| counter.last_value != 0.0) {
+                return Err(format!("counter {name} does not close with zero"));
+            }
+        }
+        Ok(())
+    }
+
+    /// Registers the start of a slice; its address.
+    fn open_slice(&mut self, lane: &(String, String), start: u64, args: &Args) -> Rule<u64> {
+        let pc = need(args.pc_addr.as_deref(), "pc_addr")?;
+        let pc = parse_hex(pc)?;
+        let (code, detail) = (need(args.code.as_deref(), "code")?, need(args.detail.as_deref(), "detail")?);
+        if detail.contains(char::is_whitespace) {
+            return Err(format!("white space in operands: {detail}"));
+        }
+        check_code(code)?;
+        let bytes = match &args.process_bytes {
+            Some(text) => match text.parse::<u64>() {
+                Ok(bytes) if bytes > 0 => bytes,
+                _ => return Err(format!("process_bytes is {text}")),
+            },
+            None => 0,
+        };
+        let state = self.lanes.entry(lane.clone()).or_default();
+        if let Some(open) = &state.open {
+            return Err(format!("a slice begins inside {} {}", open.name, open.id));
+        }
+        if start < state.end_ps {
+            return Err(format!("slices overlap on {} of {} at {start} ps", lane.1, lane.0));
+        }
+        state.slices += 1;
+        let address = self.addresses.entry((lane.0.clone(), pc)).or_default();
+        if address.slices == 0 {
+            (address.lane, address.code) = (lane.1.clone(), code.to_owned());
+        } else if address.lane != lane.1 || address.code != code {
+            return Err(format!("address {pc:#x} is on two lanes or two lines"));
+        }
+        address.slices += 1;
+        address.bytes += bytes;
+        for (path, ends) in [
+            ("GM_TO_UB", "Src:OUT,Dst:UB,"),
+            ("GM_TO_L1", "Src:OUT,Dst:L1,"),
+            ("UB_TO_GM", "Src:UB,Dst:OUT,"),
+            ("L1_TO_GM", "Src:L1,Dst:OUT,"),
+            ("L0C_TO_GM", "Src:L0C,Dst:OUT,"),
+        ] {
+            if detail.starts_with(ends) {
+                *self.bytes_by_path.entry(path).or_default() += bytes;
+            }
+        }
+        Ok(pc)
+    }
+
+    fn close_slice(&mut self, lane: &(String, String), pc: u64, start: u64, end: u64) {
+        let state = self.lanes.entry(lane.clone()).or_default();
+        state.busy_ps += end - start;
+        state.end_ps = end;
+        self.addresses.entry((lane.0.clone(), pc)).or_default().ps += end - start;
+    }
+}
+
+fn place(event: &Event) -> Rule<(String, String)> {
+    let core = need(event.pid.as_ref(), "pid")?.text()?;
+    let lane = need(event.tid.as_ref(), "tid")?.text()?;
+    core_rank(core)?;
+    Ok((core.to_owned(), lane.to_owned()))
+}
+
+fn lane_row(lane: &str) -> Rule<(&'static str, u64, &'static str)> {
+    LANES.iter().find(|row| row.0 == lane).copied().ok_or_else(|| format!("no lane is called {lane}"))
+}
+
+/// The place of a core from its name: `coreN.cubecore0`, `coreN.veccore0` or `coreN.veccore1`.
+fn core_rank(core: &str) -> Rule<u64> {
+    let unknown = || format!("no core is called {core}");
+    let (number, kind) =
+        core.strip_prefix("core").and_then(|rest| rest.split_once('.')).ok_or_else(unknown)?;
+    let number: u64 = number.parse().map_err(|_| unknown())?;
+    let member = match kind {
+        "cubecore0" => 1,
+        "veccore0" => 2,
+        "veccore1" => 3,
+        _ => return Err(unknown()),
+    };
+    number.checked_mul(3).map(|first| first + member).ok_or_else(unknown)
+}
+
+fn check_mnemonic(name: &str) -> Rule {
+    // Some mnemonics end in a version, such as v2.
+    let letters = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_' || c == 'v';
+    let good = name.starts_with(|c: char| c.is_ascii_uppercase()) && name.chars().all(letters);
+    if good { Ok(()) } else { Err(format!("{name} is no mnemonic")) }
+}
+
+/// `path:line`, with one colon.
+pub(super) fn check_code(code: &str) -> Rule<(&str, u32)> {
+    let wrong = || format!("{code} is no path and line");
+    let (path, line) = code.split_once(':').ok_or_else(wrong)?;
+    match line.parse() {
+        Ok(line) if line > 0 && !path.is_empty() => Ok((path, line)),
+        _ => Err(wrong()),
+    }
+}
+
+pub(super) fn parse_hex(text: &str) -> Rule<u64> {
+    let digits = text.strip_prefix("0x").ok_or_else(|| format!("{text} is no hexadecimal number"))?;
+    u64::from_str_radix(digits, 16).map_err(|_| format!("{text} is no hexadecimal number"))
+}
+
+/// The digest of events so far and one more. TRACE blocks must hold the same events.
+pub(super) fn digest(before: u64, event: &Event) -> u64 {
+    let mut hasher = FxHasher::default();
+    (before, &event.cat, &event.cname, &event.id, &event.name, &event.ph).hash(&mut hasher);
+    (event.dur.map(f64::to_bits), event.ts.map(f64::to_bits)).hash(&mut hasher);
+    format!("{:?}{:?}", event.pid, event.tid).hash(&mut hasher);
+    if let Some(args) = &event.args {
+        (&args.code, &args.detail, &args.pc_addr, &args.process_bytes, &args.sort_index).hash(&mut hasher);
+        args.throughput.map(f64::to_bits).hash(&mut hasher);
+    }
+    hasher.finish()
+}

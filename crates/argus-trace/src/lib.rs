@@ -1,0 +1,69 @@
+//! From the instructions of a task to its timeline, for MindStudio Insight and Perfetto.
+//!
+//! What comes in: the instruction logs of the cores that ran one task ([`TaskLog`]) and a set of timing
+//! parameters ([`Params`]). What goes out: a [`Timeline`] with the times of every machine instruction and the
+//! hazards of the kernel, its [`Summary`], and a directory of files ([`write`](crate::write())). [`check`](crate::check()) reads such a
+//! directory back. [`RunTimeline`] draws a whole run instead of a task.
+//!
+//! ```text
+//! log ──► lower ──► schedule ──► hazard ──► Timeline ──► write ──► DIR/simulator ──► check
+//!        machine     times       order                 perfetto
+//!      instructions
+//! ```
+//!
+//! # What holds
+//!
+//! - The times are a model with open parameters, and every output says so. `docs/timing.md` has its rules.
+//! - One log and one set of parameters give the same timeline and the same files, byte for byte, whatever the
+//!   addresses of the run were.
+//! - Instructions of one lane never overlap and keep the order of the program.
+//! - Hazards do not depend on the times: two instructions are ordered by flags and barriers, or they are not.
+//! - Files appear whole or not at all.
+//! - Files that are read are not trusted: sizes are limits for reading, never for allocating.
+//!
+//! # What it never does
+//!
+//! Run a kernel, read a dump, know the runtime, or print.
+//!
+//! | module | subject |
+//! |---|---|
+//! | `input`, `params` | the logs of a task; the numbers of the model |
+//! | `machine`, `lower` | machine instructions, and how tile instructions become some |
+//! | `schedule` | times, flags, channels between cores, deadlocks |
+//! | `region`, `hazard` | the bytes of an operand; accesses that nothing orders |
+//! | `site` | addresses and source lines |
+//! | `timeline`, `summary` | the results |
+//! | `detail`, `text` | operand texts, numbers as text |
+//! | `write` | the files of MindStudio Insight, and the directory |
+//! | `perfetto`, `run` | both formats of Perfetto; a run for it |
+//! | `check` | all of it read back by strangers |
+
+mod check;
+mod detail;
+mod hazard;
+mod input;
+mod lower;
+mod machine;
+mod params;
+mod perfetto;
+mod region;
+mod run;
+mod schedule;
+mod site;
+mod summary;
+mod text;
+mod timeline;
+mod write;
+
+pub use crate::check::{CheckError, CheckReport, check};
+pub use crate::input::{Chip, CoreLog, GlobalBuffer, TaskLog};
+pub use crate::machine::{At, Instr, Lane, Mnemonic, Path, Role};
+pub use crate::params::{Params, ParamsError};
+pub use crate::run::{RunArrow, RunLane, RunTask, RunTimeline, RunWait};
+pub use crate::schedule::Pair;
+pub use crate::site::Site;
+pub use crate::summary::{
+    BytesRow, ChainLane, ChainStep, CoreSummary, CriticalChain, LaneSummary, STATEMENT, Summary, TopRow,
+};
+pub use crate::timeline::{CoreTimeline, Hazard, HazardSide, ModelError, Settings, StuckWait, Timeline};
+pub use crate::write::{Sources, Stamp, WriteError, Written, write};

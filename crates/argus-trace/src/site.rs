@@ -1,0 +1,155 @@
+//! Addresses and source lines: each place in a kernel that leads to a machine instruction has one address.
+//!
+//! Sites are numbered by file, line and column, not by time, so the same kernel has the same addresses on
+//! every core and in every run.
+
+use std::path::Path;
+
+use argus_tile::InstrLog;
+use rustc_hash::FxHashMap;
+
+use crate::machine::{Instr, Lane, Mnemonic, Role};
+
+/// The address of the first site; each one is an instruction of four bytes.
+const FIRST_ADDRESS: u64 = 0x10d1_0000;
+pub(crate) const INSTRUCTION_BYTES: u64 = 4;
+/// What MindStudio Insight does not take in a path.
+const FORBIDDEN: &[char] = &['|', ';', '&', '$', '>', '<', '`', '!', '"', '\'', '\\', '%', ':'];
+/// The longest path that MindStudio Insight takes as a parameter.
+const MAX_PATH: usize = 500;
+
+/// One address.
+#[derive(Clone, Debug)]
+pub struct Site {
+    pub addr: u64,
+    /// Index into [`crate::Timeline::files`].
+    pub file: u32,
+    pub line: u32,
+    pub mnemonic: Mnemonic,
+    pub lane: Lane,
+    /// An instruction at this address, for what all of them share.
+    pub(crate) example: (u32, u32),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct Key {
+    /// The location's own address: equal ones may exist twice, which is put right when sites are sorted.
+    location: usize,
+    opcode: u8,
+    mnemonic: Mnemonic,
+    part: u16,
+    lane: Lane,
+    sync: u32,
+}
+
+/// Gives every instruction its site. The sites, and the files they lie in.
+pub(crate) fn assign(
+    logs: &[&InstrLog],
+    programs: &mut [Vec<Instr>],
+    root: Option<&Path>,
+) -> (Vec<Site>, Vec<String>) {
+    let mut numbers: FxHashMap<Key, u32> = FxHashMap::default();
+    let mut found = Vec::new();
+    for (core, (log, instrs)) in logs.iter().zip(&mut *programs).enumerate() {
+        for (index, instr) in instrs.iter_mut().enumerate() {
+            let entry = &log.entries[instr.entry as usize];
+            let key = Key {
+                location: std::ptr::from_ref(entry.location) as usize,
+                opcode: entry.opcode as u8,
+                mnemonic: instr.mnemonic,
+                part: instr.part,
+                lane: instr.lane,
+                sync: sync_key(instr.role),
+            };
+            instr.site = *numbers.entry(key).or_insert_with(|| {
+                found.push((entry.location, key, (core as u32, index as u32)));
+                (found.len() - 1) as u32
+            });
+        }
+    }
+    let mut sorted: Vec<u32> = (0..found.len() as u32).collect();
+    let place = |number: u32| {
+        let (location, key, _) = &found[number as usize];
+        let at = (location.file(), location.line(), location.column());
+        (at, key.opcode, key.sync, key.part, key.mnemonic, key.lane)
+    };
+    sorted.sort_by(|&a, &b| place(a).cmp(&place(b)));
+    let mut files: Vec<String> = Vec::new();
+    let mut file_numbers: FxHashMap<&str, u32> = FxHashMap::default();
+    let mut sites: Vec<Site> = Vec::new();
+    let mut renumbered = vec![0u32; found.len()];
+    let mut previous = None;
+    for &number in &sorted {
+        if previous.is_none_or(|previous| place(previous) != place(number)) {
+            let (location, key, example) = &found[number as usize];
+            let file = *file_numbers.entry(location.file()).or_insert_with(|| {
+                let path = readable_path(location.file(), root);
+                // Two spellings of one path are one file.
+                files.iter().position(|file| *file == path).unwrap_or_else(|| {
+                    files.push(path);
+                    files.len() - 1
+                }) as u32
+            });
+            sites.push(Site {
+                addr: FIRST_ADDRESS + sites.len() as u64 * INSTRUCTION_BYTES,
+                file,
+                line: location.line(),
+                mnemonic: key.mnemonic,
+                lane: key.lane,
+                example: *example,
+            });
+        }
+        renumbered[number as usize] = (sites.len() - 1) as u32;
+        previous = Some(number);
+    }
+    for instr in programs.iter_mut().flatten() {
+        instr.site = renumbered[instr.site as usize];
+    }
+    (sites, files)
+}
+
+fn sync_key(role: Role) -> u32 {
+    match role {
+        Role::Set(flag) | Role::Wait(flag) => {
+            1 << 24 | (flag.src as u32) << 16 | (flag.dst as u32) << 8 | u32::from(flag.id)
+        }
+        Role::Signal(channel) | Role::Await(channel) => 2 << 24 | u32::from(channel),
+        Role::Work | Role::Body | Role::Barrier => 0,
+    }
+}
+
+/// A path relative to the repository, in characters that every reader takes.
+pub(crate) fn readable_path(file: &str, root: Option<&Path>) -> String {
+    let path = Path::new(file);
+    let relative = root.and_then(|root| path.strip_prefix(root).ok()).unwrap_or(path);
+    let text = relative.to_string_lossy().replace('\\', "/");
+    // Outside the repository: from the crate's own directory on.
+    let text = match text.strip_prefix('/') {
+        Some(inner) => {
+            let crate_start =
+                inner.find("/src/").map(|at| inner[..at].rfind('/').map_or(0, |slash| slash + 1));
+            inner[crate_start.unwrap_or(0)..].to_owned()
+        }
+        None => text,
+    };
+    let clean: String =
+        text.chars().map(|c| if c.is_control() || FORBIDDEN.contains(&c) { '_' } else { c }).collect();
+    let skip = clean.chars().count().saturating_sub(MAX_PATH);
+    clean.chars().skip(skip).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn paths_are_relative_and_readable() {
+        let root = Path::new("/home/me/work");
+        assert_eq!(readable_path("/home/me/work/crates/a/src/k.rs", Some(root)), "crates/a/src/k.rs");
+        assert_eq!(readable_path("crates/a/src/k.rs", Some(root)), "crates/a/src/k.rs");
+        assert_eq!(readable_path("/registry/index/foo-1.2/src/x/y.rs", None), "foo-1.2/src/x/y.rs");
+        assert_eq!(readable_path("/tmp/k.cpp", None), "tmp/k.cpp");
+        assert_eq!(readable_path("odd:'name'.rs", None), "odd__name_.rs");
+        assert_eq!(readable_path(&"x".repeat(600), None).len(), 500);
+    }
+}

@@ -1,0 +1,118 @@
+//! Numbers and JSON strings appended to a byte buffer. A trace is millions of them, so they are written
+//! without going through a formatter.
+
+/// Digits of a number.
+pub(crate) fn push_u64(out: &mut Vec<u8>, mut value: u64) {
+    let mut digits = [0u8; 20];
+    let mut at = digits.len();
+    loop {
+        at -= 1;
+        digits[at] = b'0' + (value % 10) as u8;
+        value /= 10;
+        if value == 0 {
+            break;
+        }
+    }
+    out.extend_from_slice(&digits[at..]);
+}
+
+/// `0x` and hexadecimal digits.
+pub(crate) fn push_hex(out: &mut Vec<u8>, value: u64) {
+    out.extend_from_slice(b"0x");
+    let digits = (64 - value.leading_zeros()).div_ceil(4).max(1);
+    for digit in (0..digits).rev() {
+        out.push(b"0123456789abcdef"[(value >> (4 * digit) & 15) as usize]);
+    }
+}
+
+/// Picoseconds as microseconds with six decimals.
+pub(crate) fn push_us(out: &mut Vec<u8>, ps: u64) {
+    push_u64(out, ps / 1_000_000);
+    out.push(b'.');
+    let mut rest = ps % 1_000_000;
+    let mut digits = [b'0'; 6];
+    for digit in digits.iter_mut().rev() {
+        *digit = b'0' + (rest % 10) as u8;
+        rest /= 10;
+    }
+    out.extend_from_slice(&digits);
+}
+
+/// A JSON string with its quotes.
+pub(crate) fn push_json(out: &mut Vec<u8>, text: &str) {
+    out.push(b'"');
+    push_escaped(out, text);
+    out.push(b'"');
+}
+
+/// A JSON string without its quotes.
+pub(crate) fn push_escaped(out: &mut Vec<u8>, text: &str) {
+    for byte in text.bytes() {
+        match byte {
+            b'"' => out.extend_from_slice(b"\\\""),
+            b'\\' => out.extend_from_slice(b"\\\\"),
+            b'\n' => out.extend_from_slice(b"\\n"),
+            0..0x20 => {
+                out.extend_from_slice(b"\\u00");
+                out.push(b"0123456789abcdef"[usize::from(byte >> 4)]);
+                out.push(b"0123456789abcdef"[usize::from(byte & 15)]);
+            }
+            _ => out.push(byte),
+        }
+    }
+}
+
+/// Cycles as picoseconds at a clock, rounded.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Ticks {
+    ps_per_cycle: f64,
+}
+
+impl Ticks {
+    pub fn at_mhz(mhz: f64) -> Ticks {
+        Ticks { ps_per_cycle: 1e6 / mhz }
+    }
+
+    pub fn ps(self, cycles: u64) -> u64 {
+        (cycles as f64 * self.ps_per_cycle).round() as u64
+    }
+
+    pub fn us(self, cycles: u64) -> f64 {
+        cycles as f64 * self.ps_per_cycle / 1e6
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn text(push: impl FnOnce(&mut Vec<u8>)) -> String {
+        let mut out = Vec::new();
+        push(&mut out);
+        String::from_utf8(out).unwrap()
+    }
+
+    #[test]
+    fn numbers() {
+        for value in [0, 7, 10, 1999, u64::MAX] {
+            assert_eq!(text(|out| push_u64(out, value)), value.to_string());
+            assert_eq!(text(|out| push_hex(out, value)), format!("{value:#x}"));
+        }
+        assert_eq!(text(|out| push_us(out, 12_003_450)), "12.003450");
+        assert_eq!(text(|out| push_us(out, 541)), "0.000541");
+    }
+
+    #[test]
+    fn strings() {
+        let odd = "a\"b\\c\nd\u{1}\u{1f}ü";
+        let json = text(|out| push_json(out, odd));
+        assert_eq!(serde_json::from_str::<String>(&json).unwrap(), odd);
+        assert_eq!(text(|out| push_json(out, "x\u{1f}")), r#""x\u001f""#);
+    }
+
+    #[test]
+    fn times() {
+        let ticks = Ticks::at_mhz(1850.0);
+        assert_eq!((ticks.ps(1), ticks.ps(1850)), (541, 1_000_000));
+    }
+}

@@ -1,0 +1,9 @@
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
+
+mod files;
+mod hazards;
+mod kernels;
+mod model;
+mod perfetto;
+mod points;
+mod rig;

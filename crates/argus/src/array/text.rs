@@ -1,0 +1,186 @@
+//! Rows and brackets as numpy prints them.
+
+use argus_abi::DType;
+use argus_dump::numbers::Number;
+
+use super::Array;
+use super::slice::Part;
+
+/// Tensors of more elements are shown by their edges.
+const WHOLE: u64 = 1000;
+/// Elements shown at either edge of a dimension that is shown by its edges.
+const EDGE: u64 = 3;
+
+/// Digits behind the point that tell two neighbours of a type apart well enough to read.
+fn precision(dtype: DType) -> usize {
+    match dtype {
+        DType::F32 => 6,
+        DType::F16 => 4,
+        _ => 3,
+    }
+}
+
+/// One number in as few characters as it needs.
+pub fn number(dtype: DType, value: Number) -> String {
+    match value {
+        Number::Float(value) => float(value, precision(dtype)),
+        Number::Signed(value) => value.to_string(),
+        Number::Unsigned(value) => value.to_string(),
+        Number::Bool(value) => if value { "True" } else { "False" }.to_owned(),
+    }
+}
+
+/// A float with so many significant digits, without zeros that say nothing.
+pub fn float(value: f64, digits: usize) -> String {
+    if value.is_nan() {
+        return "nan".to_owned();
+    }
+    if value.is_infinite() {
+        return if value > 0.0 { "inf" } else { "-inf" }.to_owned();
+    }
+    if value == 0.0 {
+        return if value.is_sign_negative() { "-0." } else { "0." }.to_owned();
+    }
+    let exponent = value.abs().log10().floor() as i32;
+    if !(-5..15).contains(&exponent) {
+        return format!("{value:.*e}", digits - 1);
+    }
+    let behind = (digits as i32 - 1 - exponent).max(0) as usize;
+    let text = format!("{value:.behind$}");
+    if text.contains('.') { text.trim_end_matches('0').to_owned() } else { text + "." }
+}
+
+/// The part as nested rows; elements that the payload does not have show as `?`.
+pub fn rows(array: &Array<'_>, part: &Part) -> String {
+    let shape = part.shape();
+    let elide = shape.iter().try_fold(1u64, |all, &extent| all.checked_mul(extent)).is_none_or(|n| n > WHOLE);
+    let mut cells = Vec::new();
+    collect(array, part, &shape, elide, &mut Vec::new(), &mut cells);
+    let width = cells.iter().map(String::len).max().unwrap_or(0);
+    let mut text = String::new();
+    let mut cells = cells.into_iter();
+    layout(&shape, elide, 0, width, &mut cells, &mut text);
+    text
+}
+
+/// Indices shown along a dimension, and whether some in the middle are left out.
+fn shown(extent: u64, elide: bool) -> (Vec<u64>, bool) {
+    if elide && extent > 2 * EDGE {
+        ((0..EDGE).chain(extent - EDGE..extent).collect(), true)
+    } else {
+        ((0..extent).collect(), false)
+    }
+}
+
+fn collect(
+    array: &Array<'_>,
+    part: &Part,
+    shape: &[u64],
+    elide: bool,
+    index: &mut Vec<u64>,
+    cells: &mut Vec<String>,
+) {
+    let Some((&extent, rest)) = shape.split_first() else {
+        let value = array.get(part.position(index));
+        cells.push(value.map_or_else(|| "?".to_owned(), |value| number(array.dtype, value)));
+        return;
+    };
+    for at in shown(extent, elide).0 {
+        index.push(at);
+        collect(array, part, rest, elide, index, cells);
+        index.pop();
+    }
+}
+
+fn layout(
+    shape: &[u64],
+    elide: bool,
+    depth: usize,
+    width: usize,
+    cells: &mut impl Iterator<Item = String>,
+    text: &mut String,
+) {
+    let Some((&extent, rest)) = shape.split_first() else {
+        let cell = cells.next().unwrap_or_default();
+        text.push_str(&format!("{cell:>width$}"));
+        return;
+    };
+    let (indices, elided) = shown(extent, elide);
+    // Rows go below each other; more dimensions get an empty line each.
+    let between = match rest.len() {
+        0 => " ".to_owned(),
+        inner => format!("{}{}", "\n".repeat(inner), " ".repeat(depth + 1)),
+    };
+    text.push('[');
+    for (place, _) in indices.iter().enumerate() {
+        if place > 0 {
+            text.push_str(&between);
+        }
+        if elided && place == indices.len() / 2 {
+            text.push_str("...");
+            text.push_str(&between);
+        }
+        layout(rest, elide, depth + 1, width, cells, text);
+    }
+    text.push(']');
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn f32s(values: &[f32]) -> Vec<u8> {
+        values.iter().flat_map(|value| value.to_le_bytes()).collect()
+    }
+
+    #[test]
+    fn floats_carry_the_digits_that_mean_something() {
+        for (value, text) in [
+            (1.0, "1."),
+            (-2.5, "-2.5"),
+            (0.1, "0.1"),
+            (1.0 / 3.0, "0.333333"),
+            (123_456.7, "123457."),
+            (1e-5, "0.00001"),
+            (1.25e-7, "1.25000e-7"),
+            (1e20, "1.00000e20"),
+            (f64::NAN, "nan"),
+            (f64::NEG_INFINITY, "-inf"),
+            (-0.0, "-0."),
+        ] {
+            assert_eq!(float(value, 6), text);
+        }
+    }
+
+    #[test]
+    fn small_tensors_are_shown_whole() {
+        let payload = f32s(&[1.0, 2.5, -3.0, 0.0]);
+        let array = Array { dtype: DType::F32, payload: &payload };
+        assert_eq!(rows(&array, &Part::whole(&[2, 2])), "[[ 1. 2.5]\n [-3.  0.]]");
+        assert_eq!(rows(&array, &Part::parse("1", &[2, 2]).unwrap()), "[-3.  0.]");
+        assert_eq!(rows(&array, &Part::parse("0,1", &[2, 2]).unwrap()), "2.5");
+        assert_eq!(rows(&array, &Part::parse("0:0", &[2, 2]).unwrap()), "[]");
+    }
+
+    #[test]
+    fn large_tensors_are_shown_by_their_edges() {
+        let payload: Vec<u8> = (0..2000u16).flat_map(u16::to_le_bytes).collect();
+        let array = Array { dtype: DType::U16, payload: &payload };
+        assert_eq!(rows(&array, &Part::whole(&[2000])), "[   0    1    2 ... 1997 1998 1999]");
+        let array = Array { dtype: DType::U16, payload: &payload };
+        let expected = "[[   0    1    2 ...  997  998  999]\n [1000 1001 1002 ... 1997 1998 1999]]";
+        assert_eq!(rows(&array, &Part::whole(&[2, 1000])), expected);
+    }
+
+    #[test]
+    fn what_is_not_there_shows() {
+        let array = Array { dtype: DType::F32, payload: &1f32.to_le_bytes() };
+        assert_eq!(rows(&array, &Part::whole(&[2])), "[1.  ?]");
+    }
+
+    #[test]
+    fn blocks_are_apart() {
+        let array = Array { dtype: DType::U8, payload: &[1, 2, 3, 4] };
+        assert_eq!(rows(&array, &Part::whole(&[2, 1, 2])), "[[[1 2]]\n\n [[3 4]]]");
+    }
+}

@@ -1,0 +1,256 @@
+//! Arguments of the commands that read dumps.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+/// Which records: all conditions must hold.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Filters (all must hold)")]
+pub struct FilterArgs {
+    /// Task by id, by the beginning of its id with a `*`, or a range of two ids: 0x200000001, 0x00000002*, 0x1..0x4
+    #[arg(long, value_name = "ID")]
+    pub task: Option<String>,
+
+    /// Name of a kernel
+    #[arg(long, value_name = "NAME")]
+    pub kernel: Option<String>,
+
+    /// Number of a kernel
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub func_id: Option<String>,
+
+    /// before or after
+    #[arg(long, value_name = "STAGE")]
+    pub stage: Option<String>,
+
+    /// input, output or inout
+    #[arg(long, value_name = "ROLE")]
+    pub role: Option<String>,
+
+    /// Argument index, or a range: 0..2
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub arg: Option<String>,
+
+    /// tensor or scalar
+    #[arg(long, value_name = "KIND")]
+    pub kind: Option<String>,
+
+    /// FLOAT32, BFLOAT16, ...
+    #[arg(long, value_name = "NAME")]
+    pub dtype: Option<String>,
+
+    /// Only records that hold NaN or infinities
+    #[arg(long)]
+    pub nan: bool,
+
+    /// Record by its number in the INDEX column, or a range: 10..20
+    #[arg(long, value_name = "N", allow_hyphen_values = true)]
+    pub index: Option<String>,
+
+    /// At least so many bytes, KiB, MiB or GiB
+    #[arg(long, value_name = "SIZE")]
+    pub min_size: Option<String>,
+
+    /// At most so many bytes, KiB, MiB or GiB
+    #[arg(long, value_name = "SIZE")]
+    pub max_size: Option<String>,
+}
+
+const DUMP_HELP: &str =
+    "Dump: its directory, the run's directory, or a manifest; of any age [default: the newest below outputs/]";
+
+#[derive(Debug, Args)]
+#[command(after_help = VIEW_EXAMPLES)]
+pub struct ViewArgs {
+    #[arg(help = DUMP_HELP)]
+    pub dump: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub filter: FilterArgs,
+
+    /// Show the values of the records, with statistics and a histogram
+    #[arg(long)]
+    pub show: bool,
+
+    /// Show a part of each tensor: 0,3:5,::2
+    #[arg(long, value_name = "SLICE", allow_hyphen_values = true)]
+    pub slice: Option<String>,
+
+    /// Show at most so many records [default: 1000 on a terminal, else all]
+    #[arg(long, value_name = "N")]
+    pub limit: Option<usize>,
+
+    /// Print one JSON object
+    #[arg(long, conflicts_with = "csv")]
+    pub json: bool,
+
+    /// Print comma-separated values
+    #[arg(long, conflicts_with_all = ["show", "slice"])]
+    pub csv: bool,
+}
+
+const VIEW_EXAMPLES: &str = "\
+Examples:
+  argus view
+  argus view outputs/paged_attention_CaseSmall1_20260101_120000 --kernel SF --stage after
+  argus view --nan
+  argus view --task 0x0000000200000001 --arg 2 --show --slice 0,:8
+  argus view --csv > records.csv
+
+Exit codes: 0 shown, 2 wrong usage, nothing matched, or the dump cannot be read.";
+
+#[derive(Debug, Args)]
+#[command(after_help = TUI_EXAMPLES)]
+pub struct TuiArgs {
+    #[arg(help = DUMP_HELP)]
+    pub dump: Option<PathBuf>,
+}
+
+const TUI_EXAMPLES: &str = "\
+Examples:
+  argus tui
+  argus tui outputs/paged_attention_CaseSmall1_20260101_120000
+
+Inside, `?` shows all keys and `q` quits.";
+
+#[derive(Debug, Args)]
+#[command(after_help = STATS_EXAMPLES)]
+pub struct StatsArgs {
+    #[arg(help = DUMP_HELP)]
+    pub dump: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub filter: FilterArgs,
+
+    /// One line per kernel and argument instead of one per record
+    #[arg(long)]
+    pub by_kernel: bool,
+
+    /// Print one JSON object
+    #[arg(long, conflicts_with = "parquet")]
+    pub json: bool,
+
+    /// Write a Parquet file with one row per record
+    #[arg(long, value_name = "FILE", conflicts_with = "by_kernel")]
+    pub parquet: Option<PathBuf>,
+
+    /// Overwrite the file
+    #[arg(long, requires = "parquet")]
+    pub force: bool,
+}
+
+const STATS_EXAMPLES: &str = "\
+Examples:
+  argus stats
+  argus stats --by-kernel
+  argus stats --kernel SF --json
+  argus stats --parquet statistics.parquet";
+
+#[derive(Debug, Args)]
+#[command(after_help = VERIFY_EXAMPLES)]
+pub struct VerifyArgs {
+    #[arg(help = DUMP_HELP)]
+    pub dump: Option<PathBuf>,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+const VERIFY_EXAMPLES: &str = "\
+Examples:
+  argus verify
+  argus verify outputs/vector_example_default_20260101_120000 --json
+
+Exit codes: 0 no defects, 1 defects found, 2 the dump cannot be read.";
+
+#[derive(Debug, Args)]
+#[command(after_help = EXPORT_EXAMPLES)]
+pub struct ExportArgs {
+    #[arg(help = DUMP_HELP)]
+    pub dump: Option<PathBuf>,
+
+    /// What to write
+    #[arg(long, value_enum)]
+    pub format: ExportFormat,
+
+    /// Directory to write to; it is made if need be
+    #[arg(short, long, value_name = "DIR")]
+    pub output: PathBuf,
+
+    #[command(flatten)]
+    pub filter: FilterArgs,
+
+    /// Put payloads into the Parquet file, as binary
+    #[arg(long)]
+    pub payload: bool,
+
+    /// Overwrite files that exist
+    #[arg(long)]
+    pub force: bool,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExportFormat {
+    /// Text files with the reference's names and layout
+    Txt,
+    /// One NumPy file per record, and an index
+    Npy,
+    /// One NumPy archive, and an index
+    Npz,
+    /// One safetensors file
+    Safetensors,
+    /// One row per record with metadata and statistics
+    Parquet,
+    /// The same as comma-separated values
+    Csv,
+}
+
+const EXPORT_EXAMPLES: &str = "\
+Examples:
+  argus export --format npy -o arrays
+  argus export DUMP --format safetensors -o out --kernel SF --stage after
+  argus export --format parquet -o out --payload";
+
+#[derive(Debug, Args)]
+#[command(after_help = CONVERT_EXAMPLES)]
+pub struct ConvertArgs {
+    #[arg(help = DUMP_HELP)]
+    pub dump: Option<PathBuf>,
+
+    /// Whose layout to write
+    #[arg(long, value_enum)]
+    pub to: Layout,
+
+    /// Directory to write to; it is made if need be
+    #[arg(short, long, value_name = "DIR")]
+    pub output: PathBuf,
+
+    /// Overwrite a dump that exists
+    #[arg(long)]
+    pub force: bool,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum Layout {
+    /// Journal, manifest and graph, as `argus run` writes them
+    Argus,
+    /// tensor_dump.json and tensor_dump.bin
+    June,
+    /// args_dump.json and args.bin
+    August,
+}
+
+const CONVERT_EXAMPLES: &str = "\
+Examples:
+  argus convert hardware/args_dump --to argus -o converted
+  argus convert --to august -o for_the_reference";

@@ -1,0 +1,118 @@
+//! Arguments of the commands that compare.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+/// What counts as agreement.
+#[derive(Clone, Copy, Debug, Default, Args)]
+#[command(next_help_heading = "Tolerance")]
+pub struct LimitArgs {
+    /// Allowed error relative to the expected value [default: by dtype]
+    #[arg(long, value_name = "X", allow_hyphen_values = true)]
+    pub rtol: Option<f64>,
+
+    /// Allowed absolute error [default: by dtype]
+    #[arg(long, value_name = "X", allow_hyphen_values = true)]
+    pub atol: Option<f64>,
+
+    /// Fraction of the elements of a tensor that may lie beyond
+    #[arg(long, value_name = "X", allow_hyphen_values = true)]
+    pub outliers: Option<f64>,
+}
+
+/// A scene that knows what a dump does not say.
+#[derive(Debug, Default, Args)]
+pub struct SceneArgs {
+    /// Scene of the dump, where it does not name one itself
+    #[arg(long, value_name = "NAME")]
+    pub scene: Option<String>,
+
+    /// Case of that scene
+    #[arg(long, value_name = "NAME", requires = "scene")]
+    pub case: Option<String>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = FIND_EXAMPLES)]
+pub struct FindArgs {
+    /// Dump to search [default: the newest below outputs/]
+    pub dump: Option<PathBuf>,
+
+    /// Compare with another dump
+    #[arg(long, value_name = "DUMP", conflicts_with_all = ["golden", "isolated", "runs"])]
+    pub against: Option<PathBuf>,
+
+    /// Compare with .npy, .npz and .safetensors files named by task and argument
+    #[arg(long, value_name = "DIR", conflicts_with_all = ["isolated", "runs"])]
+    pub golden: Option<PathBuf>,
+
+    /// Compare each task with its kernel's reference on the captured inputs (the default)
+    #[arg(long, conflicts_with = "runs")]
+    pub isolated: bool,
+
+    /// Dumps of the same program and inputs: where do they part, and which tasks race?
+    #[arg(long, value_name = "DUMP", num_args = 1.., conflicts_with = "dump")]
+    pub runs: Vec<PathBuf>,
+
+    #[command(flatten)]
+    pub scene: SceneArgs,
+
+    #[command(flatten)]
+    pub limits: LimitArgs,
+
+    /// Every metric for every pair, not only for those that differ
+    #[arg(long)]
+    pub full: bool,
+
+    /// Write a page with graph, error maps and histograms
+    #[arg(long, value_name = "FILE")]
+    pub html: Option<PathBuf>,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+const FIND_EXAMPLES: &str = "\
+Examples:
+  argus find
+  argus find bad --against good
+  argus find bad --golden expected/ --rtol 1e-2
+  argus find june_dump --isolated --scene paged_attention --case CaseSmall1
+  argus find --runs run1 run2 run3
+  argus find bad --against good --html report.html
+
+Exit codes: 0 all agree, 1 differences found, 2 could not judge.";
+
+#[derive(Debug, Args)]
+#[command(after_help = DIFF_EXAMPLES)]
+pub struct DiffArgs {
+    /// Dump to look at
+    pub actual: PathBuf,
+
+    /// Dump to compare with
+    pub expected: PathBuf,
+
+    #[command(flatten)]
+    pub limits: LimitArgs,
+
+    /// Show records that agree bit for bit as well
+    #[arg(long)]
+    pub all: bool,
+
+    /// Every metric for every pair, not only for those that differ
+    #[arg(long)]
+    pub full: bool,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+const DIFF_EXAMPLES: &str = "\
+Examples:
+  argus diff outputs/run_a outputs/run_b
+  argus diff a b --all --json
+
+Exit codes: 0 all agree, 1 differences found, 2 could not judge.";

@@ -1,0 +1,107 @@
+//! Arguments of `argus replay`.
+
+use std::path::PathBuf;
+
+use clap::{Args, ValueEnum};
+
+/// Which task, and what stands in for what a dump does not say. Shared by all commands about one task.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Task")]
+pub struct TaskArgs {
+    /// Task by its id: 0x200000001, or a decimal number
+    #[arg(long, value_name = "ID")]
+    pub task: Option<String>,
+
+    /// Name of a kernel of the task
+    #[arg(long, value_name = "NAME")]
+    pub kernel: Option<String>,
+
+    /// Numbers of the task's kernels: exactly these
+    #[arg(long, value_name = "N[,N,N]", value_delimiter = ',', allow_hyphen_values = true)]
+    pub func_id: Vec<i32>,
+
+    /// Of the tasks that fit, this one in the order of ids, counted from 0
+    #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
+    pub nth: usize,
+
+    /// Scene whose kernels the dump ran, where it does not say so itself
+    #[arg(long, value_name = "NAME")]
+    pub scene: Option<String>,
+
+    /// Case of the scene
+    #[arg(long, value_name = "NAME")]
+    pub case: Option<String>,
+
+    /// Graph builder of the case: hbg, abg or trb [default: the dump's, else the case's first]
+    #[arg(long, value_name = "NAME")]
+    pub runtime: Option<String>,
+
+    /// Simulated chip: a2a3sim or a5sim [default: the dump's, else a2a3sim]
+    #[arg(short, long, value_name = "NAME")]
+    pub platform: Option<String>,
+
+    /// Give an argument another value: a number (0x... for raw bits), random, random:SEED, zero or FILE.npy;
+    /// may be repeated
+    #[arg(long, value_name = "SLOT=VALUE")]
+    pub set_arg: Vec<String>,
+
+    /// Take all arguments from a JSON list
+    #[arg(long, value_name = "FILE")]
+    pub arg_spec: Option<PathBuf>,
+
+    /// Give up when nothing happens for so long [default: 10]
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
+    pub timeout: Option<f64>,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct ReplayArgs {
+    /// A dump, a capsule, or a scene whose task is captured first [default: the newest dump below outputs/]
+    #[arg(value_name = "DUMP|CAPSULE|SCENE")]
+    pub what: Option<String>,
+
+    #[command(flatten)]
+    pub task: TaskArgs,
+
+    /// Run it so often and tell whether the results stay the same
+    #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
+    pub times: u32,
+
+    /// Tell when an element of an argument changes: 2[17], or 2[1,3]; may be repeated
+    #[arg(long, value_name = "SLOT[INDEX]")]
+    pub watch: Vec<String>,
+
+    /// Show an operand of an instruction: dst@12, dst@TMATMUL, src@TSTORE#2, *@3; may be repeated
+    #[arg(long, value_name = "TILE@INSTR")]
+    pub probe: Vec<String>,
+
+    /// Stop at the first instruction that writes such a value
+    #[arg(long, value_enum, value_name = "WHAT")]
+    pub break_on: Option<BreakOn>,
+
+    /// Write the task to one file that can be replayed anywhere
+    #[arg(long, value_name = "FILE")]
+    pub capsule: Option<PathBuf>,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum BreakOn {
+    /// Not a number
+    Nan,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  argus replay outputs/run --task 0x200000001
+  argus replay outputs/run --kernel SF --nth 2 --times 20
+  argus replay paged_attention --case CaseSmall1 --kernel QK
+  argus replay outputs/run --kernel PV --set-arg 1=random --probe dst@TMATMUL
+  argus replay outputs/run --task 3 --capsule task3.capsule
+  argus replay task3.capsule --break-on nan
+
+Exit codes: 0 bit-equal, 1 results differ or the task failed, 2 it cannot be replayed.";

@@ -1,0 +1,117 @@
+//! `argus export` and `argus convert`: a dump for other tools.
+
+use std::fmt::Write;
+use std::process::ExitCode;
+
+use argus_export::{ExportError, Format, Group, Options, Report, Target};
+use serde_json::{Value, json};
+
+use crate::bar::bar;
+use crate::cli::{ConvertArgs, ExportArgs, ExportFormat, Layout};
+use crate::failure::Failure;
+use crate::output::NOTE;
+use crate::{dumps, output};
+
+/// Records that are named in a remark.
+const LISTED: usize = 10;
+
+pub fn export(args: &ExportArgs) -> Result<ExitCode, Failure> {
+    let format = match args.format {
+        ExportFormat::Txt => Format::Txt,
+        ExportFormat::Npy => Format::Npy,
+        ExportFormat::Npz => Format::Npz,
+        ExportFormat::Safetensors => Format::Safetensors,
+        ExportFormat::Parquet => Format::Parquet,
+        ExportFormat::Csv => Format::Csv,
+    };
+    if args.payload && format != Format::Parquet {
+        let error = anyhow::anyhow!("--payload puts payloads into Parquet; {} holds them anyway, or never", format.name());
+        return Err(Failure::usage(error));
+    }
+    let dump = dumps::open(args.dump.as_deref())?;
+    let selected = dumps::select(&dump, &args.filter)?;
+    let bar = bar("exporting", 0, args.json);
+    let options = Options { force: args.force, payload: args.payload };
+    let exported = argus_export::export(&dump, &selected, format, &args.output, options, &|done, total| {
+        bar.set_length(total);
+        bar.set_position(done);
+    });
+    bar.finish_and_clear();
+    tell(&exported.map_err(blame)?, args.json)
+}
+
+pub fn convert(args: &ConvertArgs) -> Result<ExitCode, Failure> {
+    let target = match args.to {
+        Layout::Argus => Target::Argus,
+        Layout::June => Target::June,
+        Layout::August => Target::August,
+    };
+    let dump = dumps::open(args.dump.as_deref())?;
+    let bar = bar("converting", 0, args.json);
+    let converted = argus_export::convert(&dump, target, &args.output, args.force, &|done, total| {
+        bar.set_length(total);
+        bar.set_position(done);
+    });
+    bar.finish_and_clear();
+    tell(&converted.map_err(blame)?, args.json)
+}
+
+/// What exists already is a matter of the command line.
+fn blame(error: ExportError) -> Failure {
+    match error {
+        ExportError::Exists { .. } => {
+            Failure::usage(error).hint("--force overwrites; -o names another directory".to_owned())
+        }
+        _ => Failure::failed(error),
+    }
+}
+
+fn tell(report: &Report, json: bool) -> Result<ExitCode, Failure> {
+    if json {
+        output::print_json(&object(report))?;
+    } else {
+        output::print(&text(report))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn text(report: &Report) -> String {
+    let mut text = String::new();
+    _ = writeln!(
+        text,
+        "{} records in {} files, {} bytes: {}",
+        report.records,
+        report.files,
+        report.bytes,
+        report.directory.display()
+    );
+    for group in report.without_payload.iter().chain(&report.remarks) {
+        _ = writeln!(text, "{NOTE}note:{NOTE:#} {}{}", group.reason, listed(&group.records));
+    }
+    text
+}
+
+fn listed(records: &[usize]) -> String {
+    if records.is_empty() {
+        return String::new();
+    }
+    let shown: Vec<String> = records.iter().take(LISTED).map(ToString::to_string).collect();
+    let more = records.len().saturating_sub(LISTED);
+    let more = if more > 0 { format!(" and {more} more") } else { String::new() };
+    format!(": records {}{more}", shown.join(", "))
+}
+
+fn object(report: &Report) -> Value {
+    let groups = |groups: &[Group]| -> Vec<Value> {
+        groups.iter().map(|group| json!({ "reason": group.reason, "records": group.records })).collect()
+    };
+    json!({
+        "schema": "argus-export-1",
+        "directory": report.directory.display().to_string(),
+        "files": report.files,
+        "bytes": report.bytes,
+        "records": report.records,
+        "without_payload": groups(&report.without_payload),
+        "remarks": groups(&report.remarks),
+    })
+}

@@ -1,0 +1,63 @@
+//! `argus replay`: one task alone, with its captured bytes.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `source` | from what was typed to a task and the code it runs |
+//! | `text` | the report for people |
+//! | `json` | the report for programs |
+
+mod json;
+pub mod source;
+mod text;
+
+use std::process::ExitCode;
+
+use anyhow::anyhow;
+use argus_replay::{Capsule, Options, Probe, Proof, Watch};
+
+use crate::cli::ReplayArgs;
+use crate::failure::{FAILED, Failure};
+use crate::output;
+use source::Source;
+
+/// What a replay has to tell.
+pub struct Report<'a> {
+    pub source: &'a Source,
+    pub proof: &'a Proof,
+    pub capsule: Option<&'a std::path::Path>,
+}
+
+pub fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
+    if args.times == 0 {
+        return Err(Failure::usage(anyhow!("--times is 0; at least 1 is needed")));
+    }
+    let options = options(args)?;
+    let source = source::open(args.what.as_deref(), &args.task)?;
+    if let Some(path) = &args.capsule {
+        let capsule = Capsule::new(source.task.clone()).map_err(Failure::usage)?;
+        capsule.save(path).map_err(Failure::failed)?;
+    }
+    let kernels = &source.code.kernels;
+    let proof = argus_replay::replay(&source.task, kernels, source.platform, &options, args.times)
+        .map_err(Failure::usage)?;
+    let report = Report { source: &source, proof: &proof, capsule: args.capsule.as_deref() };
+    if args.json {
+        output::print_json(&json::object(&report))?;
+    } else {
+        output::print(&text::text(&report))?;
+    }
+    Ok(if proof.passed() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
+}
+
+fn options(args: &ReplayArgs) -> Result<Options, Failure> {
+    let mut options = Options {
+        watches: args.watch.iter().map(|text| Watch::parse(text)).collect::<Result<_, _>>().map_err(Failure::usage)?,
+        probes: args.probe.iter().map(|text| Probe::parse(text)).collect::<Result<_, _>>().map_err(Failure::usage)?,
+        break_on_nan: args.break_on.is_some(),
+        ..Options::default()
+    };
+    if let Some(seconds) = args.task.timeout {
+        options.timeout = crate::run::timeout(seconds)?;
+    }
+    Ok(options)
+}

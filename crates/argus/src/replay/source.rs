@@ -1,0 +1,265 @@
+//! From what was typed to a task and the code it runs: out of a dump, out of a capsule, or out of a run that is
+//! made for it.
+
+use std::path::Path;
+
+use anyhow::anyhow;
+use argus_dump::read::Dump;
+use argus_record::{Names, RecordRequest, record};
+use argus_replay::{
+    Capsule, CapturedTask, Code, Identity, Listing, ReplayError, SelectError, Selection, Substitute, spec,
+};
+use argus_runtime::{Platform, RunError};
+use argus_scenes::isolated;
+use argus_scenes::play::{PlayOptions, play_with};
+use argus_scenes::registry::{self, Case, RuntimeKind, Scene};
+
+use crate::cli::TaskArgs;
+use crate::dumps;
+use crate::failure::{Failure, did_you_mean};
+use crate::run::{no_case, no_platform};
+
+/// A task that can be run.
+pub struct Source {
+    pub task: CapturedTask,
+    pub code: Code,
+    pub platform: &'static Platform,
+    /// What it was taken from, as it was typed or found.
+    pub from: From,
+}
+
+/// Where a task comes from.
+pub enum From {
+    Dump(String),
+    Capsule(String),
+    /// A run that was made for it, or none at all if all arguments were given.
+    Scene(String),
+}
+
+/// Finds the task.
+pub fn open(what: Option<&str>, args: &TaskArgs) -> Result<Source, Failure> {
+    let substitutes =
+        Substitute::parse_all(args.set_arg.iter().map(String::as_str)).map_err(Failure::usage)?;
+    let arguments = args.arg_spec.as_deref().map(read_spec).transpose()?;
+    let selection = selection(args)?;
+    let given = arguments.is_some();
+    let mut source = match what {
+        Some(what) if !Path::new(what).exists() && registry::scene(what).is_ok() => {
+            of_scene(what, args, &selection, given)?
+        }
+        Some(what) if Capsule::is_one(Path::new(what)) => of_capsule(what, args)?,
+        Some(what) if !Path::new(what).exists() => return Err(nothing_there(what)),
+        what => of_dump(dumps::open(what.map(Path::new))?, args, &selection)?,
+    };
+    if let Some(arguments) = arguments {
+        source.task.arguments = arguments;
+    }
+    source.task.substitute(&substitutes).map_err(Failure::usage)?;
+    source.task.check_complete().map_err(|error| cannot(error, &source))?;
+    Ok(source)
+}
+
+/// The same failure, with what to do about it where the tool knows.
+fn cannot(error: ReplayError, source: &Source) -> Failure {
+    let hint = match (&error, &source.from) {
+        (ReplayError::MissingPayload { .. } | ReplayError::MissingSlot { .. }, From::Dump(dump)) => {
+            Some(format!("`argus view {dump}` shows what the dump has"))
+        }
+        _ => None,
+    };
+    Failure::usage(error).hint(hint)
+}
+
+fn nothing_there(what: &str) -> Failure {
+    let scenes = registry::scenes().iter().map(|scene| scene.name);
+    Failure::usage(anyhow!("'{what}' is neither a dump, nor a capsule, nor a scene"))
+        .hint(did_you_mean(what, scenes).or_else(|| Some("`argus list` shows the scenes".into())))
+}
+
+fn read_spec(path: &Path) -> Result<Vec<argus_replay::Argument>, Failure> {
+    let context = |error: anyhow::Error| Failure::usage(error.context(format!("{}", path.display())));
+    let text = std::fs::read(path).map_err(|error| context(error.into()))?;
+    spec::parse(&text).map_err(|error| context(error.into()))
+}
+
+fn selection(args: &TaskArgs) -> Result<Selection, Failure> {
+    Ok(Selection {
+        task: args.task.as_deref().map(task_id).transpose()?,
+        kernel: args.kernel.clone(),
+        func_ids: (!args.func_id.is_empty()).then(|| args.func_id.clone()),
+        nth: args.nth,
+    })
+}
+
+fn task_id(text: &str) -> Result<u64, Failure> {
+    let parsed = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
+        Some(digits) => u64::from_str_radix(digits, 16),
+        None => text.parse(),
+    };
+    parsed
+        .map_err(|_| Failure::usage(anyhow!("'{text}' is no task id; write 0x200000001 or a decimal number")))
+}
+
+fn of_dump(dump: Dump, args: &TaskArgs, selection: &Selection) -> Result<Source, Failure> {
+    let facts = dump.run().cloned().unwrap_or_default();
+    let name = args.scene.as_deref().or(Some(facts.scene.as_str()).filter(|name| !name.is_empty()));
+    let Some(name) = name else {
+        return Err(Failure::usage(anyhow!("the dump does not say whose kernels it ran"))
+            .hint("name the scene and case that made it: --scene S --case C".to_owned()));
+    };
+    let own = args.scene.is_none();
+    let recorded = |text: &'_ str| Some(text.to_owned()).filter(|text| own && !text.is_empty());
+    let case = args.case.clone().or_else(|| recorded(&facts.case));
+    let runtime = args.runtime.clone().or_else(|| recorded(&facts.runtime));
+    let (scene, case, runtime) = find_case(name, case.as_deref(), runtime.as_deref(), own)?;
+    let code = Code::of(&(case.prepare)(runtime).program);
+    let mut listing = Listing::of(&dump);
+    listing.name(&code);
+    if dump.graph().is_none() {
+        supply(&mut listing, case, runtime)?;
+    }
+    let listed = listing.select(selection).map_err(|error| unselected(error, &dump))?;
+    let platform = platform(args, &facts.platform)?;
+    let mut task = CapturedTask::from_dump(&dump, &listed, &code, selection.kernel.as_deref())
+        .map_err(Failure::usage)?;
+    task.identity = Identity {
+        scene: scene.name.into(),
+        case: case.name.into(),
+        runtime: runtime.name().into(),
+        platform: platform.name.into(),
+        members: task.identity.members,
+    };
+    let from = From::Dump(dump.directory().display().to_string());
+    Ok(Source { task, code, platform, from })
+}
+
+fn unselected(error: SelectError, dump: &Dump) -> Failure {
+    let hint = format!("`argus view {}` lists the tasks", dump.directory().display());
+    Failure::usage(error).hint(hint)
+}
+
+/// What the scene knows of tasks that the dump does not describe: their kernels and blocks, by id.
+fn supply(listing: &mut Listing, case: &'static Case, runtime: RuntimeKind) -> Result<(), Failure> {
+    let graph = isolated::graph(case, runtime).map_err(Failure::run)?;
+    listing.supply(graph.tasks.iter().map(|(&id, task)| (id, &task.func_ids[..], task.blocks)));
+    Ok(())
+}
+
+fn of_capsule(what: &str, args: &TaskArgs) -> Result<Source, Failure> {
+    let Capsule { task, .. } = Capsule::load(Path::new(what)).map_err(Failure::usage)?;
+    let known = |typed: &Option<String>, own: &str| typed.clone().or_else(|| Some(own.to_owned()));
+    let Identity { scene, case, runtime, .. } = &task.identity;
+    let name = args.scene.as_deref().unwrap_or(scene);
+    let (case, runtime) = (known(&args.case, case), known(&args.runtime, runtime));
+    let (_, case, runtime) = find_case(name, case.as_deref(), runtime.as_deref(), args.scene.is_none())?;
+    let code = Code::of(&(case.prepare)(runtime).program);
+    task.check_code(&code).map_err(Failure::usage)?;
+    let platform = platform(args, &task.identity.platform)?;
+    Ok(Source { task, code, platform, from: From::Capsule(what.into()) })
+}
+
+/// Runs the scene and captures the task, or runs nothing if all arguments are given.
+fn of_scene(name: &str, args: &TaskArgs, selection: &Selection, given: bool) -> Result<Source, Failure> {
+    let (scene, case, runtime) = find_case(name, args.case.as_deref(), args.runtime.as_deref(), false)?;
+    let platform = platform(args, "")?;
+    if given {
+        let code = Code::of(&(case.prepare)(runtime).program);
+        let Some(kernel) = &selection.kernel else {
+            return Err(Failure::usage(anyhow!(
+                "name the kernel that takes these arguments with --kernel NAME"
+            ))
+            .hint(format!("the scene has {}", code.known())));
+        };
+        let identity = Identity {
+            scene: scene.name.into(),
+            case: case.name.into(),
+            runtime: runtime.name().into(),
+            platform: platform.name.into(),
+            members: vec![code.kernel(kernel).map_err(Failure::usage)?],
+        };
+        let task = CapturedTask::of_kernel(identity, code.abi);
+        return Ok(Source { task, code, platform, from: From::Scene(name.into()) });
+    }
+    if selection.task.is_none() && selection.kernel.is_none() && selection.func_ids.is_none() {
+        let code = Code::of(&(case.prepare)(runtime).program);
+        return Err(Failure::usage(anyhow!("name a task with --kernel NAME, --func-id N[,N] or --task ID"))
+            .hint(format!("the scene has {}", code.known())));
+    }
+    let directory = tempfile::tempdir().map_err(Failure::failed)?;
+    capture(scene, case, runtime, platform, selection, directory.path())?;
+    let dump = Dump::open(directory.path()).map_err(Failure::failed)?;
+    let source = of_dump(dump, args, selection)?;
+    Ok(Source { from: From::Scene(name.into()), ..source })
+}
+
+/// Runs a case and keeps what concerns the task.
+fn capture(
+    scene: &Scene,
+    case: &'static Case,
+    runtime: RuntimeKind,
+    platform: &'static Platform,
+    selection: &Selection,
+    directory: &Path,
+) -> Result<(), Failure> {
+    let kernel = selection.kernel.as_deref().and_then(|names| names.split('+').next());
+    let selector = match (selection.task, kernel, selection.func_ids.as_deref()) {
+        (Some(task), ..) => format!("task={task:#x}"),
+        (None, Some(kernel), _) => format!("kernel={kernel}"),
+        (None, None, Some([first, ..])) => format!("func-id={first}"),
+        _ => return Ok(()),
+    };
+    let request = RecordRequest { selectors: vec![selector], ..RecordRequest::default() };
+    let names = Names { scene: scene.name.into(), case: case.name.into(), runtime: runtime.name().into() };
+    let options = PlayOptions { skip_golden: true, ..PlayOptions::default() };
+    let mut problems = Vec::new();
+    let mut failed: Option<RunError> = None;
+    play_with(case, runtime, platform, &options, |stage| {
+        let run = record(stage.device, stage.program, stage.args, stage.config, &request, &names, directory);
+        problems = run.problems;
+        match run.result {
+            Ok(report) => Ok(report),
+            // A task that failed is one that people want to replay.
+            Err(error) if run.dump.is_some() => {
+                failed = Some(error);
+                Err(Failure::failed(anyhow!("captured")))
+            }
+            Err(error) => Err(match problems.first() {
+                Some(problem) => Failure::usage(anyhow!("{problem}")),
+                None => Failure::run(error),
+            }),
+        }
+    })
+    .map(|_| ())
+    .or_else(|failure| if failed.is_some() { Ok(()) } else { Err(failure) })?;
+    match problems.first() {
+        Some(problem) => Err(Failure::usage(anyhow!("{problem}"))),
+        None => Ok(()),
+    }
+}
+
+fn find_case(
+    name: &str,
+    case: Option<&str>,
+    runtime: Option<&str>,
+    recorded: bool,
+) -> Result<(&'static Scene, &'static Case, RuntimeKind), Failure> {
+    let scene = registry::scene(name).map_err(|error| {
+        let failure = Failure::usage(error);
+        match recorded {
+            true => failure.hint("name a scene with the same kernels: --scene S --case C".to_owned()),
+            false => failure.hint(did_you_mean(name, registry::scenes().iter().map(|scene| scene.name))),
+        }
+    })?;
+    let runtime = runtime.map(RuntimeKind::by_name).transpose().map_err(Failure::usage)?;
+    let (case, runtime) = scene.case(case, runtime).map_err(|error| no_case(scene, error))?;
+    Ok((scene, case, runtime))
+}
+
+fn platform(args: &TaskArgs, recorded: &str) -> Result<&'static Platform, Failure> {
+    let name = match (&args.platform, recorded) {
+        (Some(name), _) => name,
+        (None, "") => "a2a3sim",
+        (None, recorded) => recorded,
+    };
+    Platform::by_name(name).map_err(no_platform)
+}

@@ -1,0 +1,252 @@
+//! `argus stats`: what the values of a dump have in common, by record or by kernel.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::process::ExitCode;
+
+use argus_abi::Kind;
+use argus_dump::numbers::Number;
+use argus_dump::read::{Dump, Record};
+use argus_dump::summary::Summary;
+use rayon::prelude::*;
+use serde_json::{Value, json};
+
+use crate::array::text;
+use crate::bar::bar;
+use crate::cli::StatsArgs;
+use crate::failure::Failure;
+use crate::view::{object, row};
+use crate::{dumps, output, table};
+
+pub fn stats(args: &StatsArgs) -> Result<ExitCode, Failure> {
+    let dump = dumps::open(args.dump.as_deref())?;
+    let selected = dumps::select(&dump, &args.filter)?;
+    if let Some(path) = &args.parquet {
+        return parquet(&dump, &selected, path, args);
+    }
+    let bar = bar("statistics", selected.len() as u64, args.json);
+    let summaries: Vec<(Record, Option<Summary>)> = selected
+        .par_iter()
+        .map(|&index| {
+            let record = dump.record(index);
+            let summary = row::summary(&dump, &record);
+            bar.inc(1);
+            (record, summary)
+        })
+        .collect();
+    bar.finish_and_clear();
+    let tensors = || summaries.iter().filter(|(record, _)| record.kind == Kind::Tensor);
+    let without = tensors().filter(|(_, summary)| summary.is_none()).count();
+    let groups = grouped(&dump, tensors());
+    if args.json {
+        let records = tensors().map(|(record, summary)| record_object(&dump, record, summary.as_ref()));
+        let records: Vec<Value> = if args.by_kernel { Vec::new() } else { records.collect() };
+        output::print_json(&json!({
+            "schema": "argus-stats-1",
+            "dump": dump.directory().display().to_string(),
+            "records": records,
+            "kernels": groups.iter().map(Group::object).collect::<Vec<_>>(),
+            "without_payload": without,
+        }))?;
+        return Ok(ExitCode::SUCCESS);
+    }
+    let mut text = if args.by_kernel { String::new() } else { record_table(&dump, tensors()) };
+    if !text.is_empty() {
+        text += "\n";
+    }
+    text += &group_table(&groups);
+    if without > 0 {
+        text += &format!("\n{without} tensors have no payload in the dump, and no statistics here\n");
+    }
+    output::print(&text)?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// One file under the name that was asked for; the exporter names its own.
+fn parquet(dump: &Dump, selected: &[usize], path: &Path, args: &StatsArgs) -> Result<ExitCode, Failure> {
+    if path.exists() && !args.force {
+        let error = anyhow::anyhow!("{} exists already", path.display());
+        return Err(Failure::usage(error).hint("--force overwrites it".to_owned()));
+    }
+    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let cannot = |error: std::io::Error| {
+        Failure::failed(anyhow::Error::new(error).context(format!("cannot write {}", path.display())))
+    };
+    let aside = tempfile::Builder::new().prefix(".argus-stats-").tempdir_in(parent).map_err(cannot)?;
+    let bar = bar("statistics", 0, args.json);
+    let exported = argus_export::export(
+        dump,
+        selected,
+        argus_export::Format::Parquet,
+        aside.path(),
+        argus_export::Options::default(),
+        &|done, total| {
+            bar.set_length(total);
+            bar.set_position(done);
+        },
+    );
+    bar.finish_and_clear();
+    let report = exported.map_err(Failure::failed)?;
+    std::fs::rename(aside.path().join(argus_export::PARQUET_FILE), path).map_err(cannot)?;
+    output::print(&format!("{} records, {} bytes: {}\n", report.records, report.bytes, path.display()))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn record_object(dump: &Dump, record: &Record, summary: Option<&Summary>) -> Value {
+    json!({
+        "index": record.index,
+        "task_id": format!("0x{:016x}", record.task_id),
+        "kernel": dump.kernel_names(record),
+        "stage": record.stage.name(),
+        "role": record.role.name(),
+        "arg_index": record.arg_index,
+        "dtype": row::dtype(record),
+        "shape": record.shape(),
+        "statistics": summary.map(object::statistics),
+    })
+}
+
+const COLUMNS: [&str; 14] = [
+    "INDEX", "TASK", "KERNEL", "STAGE", "ARG", "DTYPE", "MIN", "MAX", "MEAN", "STD", "ZERO", "NAN", "INF", "DISTINCT",
+];
+
+fn record_table<'a>(dump: &Dump, records: impl Iterator<Item = &'a (Record, Option<Summary>)>) -> String {
+    let mut rows = table::plain(&COLUMNS);
+    for (record, summary) in records {
+        let Some(summary) = summary else { continue };
+        let number = |value: Option<Number>| {
+            value.map_or(String::new(), |value| text::number(record.dtype.unwrap_or(argus_abi::DType::F32), value))
+        };
+        let float = |value: Option<f64>| value.map_or(String::new(), |value| text::float(value, 6));
+        rows.add_row([
+            record.index.to_string(),
+            format!("0x{:016x}", record.task_id),
+            dump.kernel_names(record),
+            row::stage(record.stage).to_owned(),
+            record.arg_index.to_string(),
+            row::dtype(record).to_owned(),
+            number(summary.min),
+            number(summary.max),
+            float(summary.mean),
+            float(summary.std),
+            summary.zero.to_string(),
+            summary.nan.to_string(),
+            summary.inf().to_string(),
+            summary.distinct.to_string(),
+        ]);
+    }
+    if rows.row_count() == 0 { String::new() } else { table::lines(&rows) }
+}
+
+/// All records of one argument of one kernel at one stage.
+struct Group {
+    kernel: String,
+    arg: u32,
+    stage: &'static str,
+    dtype: &'static str,
+    records: usize,
+    elements: u64,
+    min: f64,
+    max: f64,
+    /// Sum over finite values, and how many they are.
+    sum: f64,
+    finite: u64,
+    zero: u64,
+    nan: u64,
+    inf: u64,
+    subnormal: u64,
+}
+
+fn grouped<'a>(dump: &Dump, records: impl Iterator<Item = &'a (Record, Option<Summary>)>) -> Vec<Group> {
+    let mut groups: BTreeMap<(String, &'static str, u32, &'static str), Group> = BTreeMap::new();
+    for (record, summary) in records {
+        let Some(summary) = summary else { continue };
+        let key = (dump.kernel_names(record), row::stage(record.stage), record.arg_index, row::dtype(record));
+        let group = groups.entry(key.clone()).or_insert_with(|| Group {
+            kernel: key.0,
+            arg: key.2,
+            stage: key.1,
+            dtype: key.3,
+            records: 0,
+            elements: 0,
+            min: f64::INFINITY,
+            max: f64::NEG_INFINITY,
+            sum: 0.0,
+            finite: 0,
+            zero: 0,
+            nan: 0,
+            inf: 0,
+            subnormal: 0,
+        });
+        group.add(summary);
+    }
+    groups.into_values().collect()
+}
+
+impl Group {
+    fn add(&mut self, summary: &Summary) {
+        let finite = summary.count - summary.nan - summary.inf();
+        self.records += 1;
+        self.elements += summary.count;
+        self.min = summary.min.map_or(self.min, |min| self.min.min(min.as_f64()));
+        self.max = summary.max.map_or(self.max, |max| self.max.max(max.as_f64()));
+        self.sum += summary.mean.unwrap_or(0.0) * finite as f64;
+        self.finite += finite;
+        self.zero += summary.zero;
+        self.nan += summary.nan;
+        self.inf += summary.inf();
+        self.subnormal += summary.subnormal;
+    }
+
+    fn mean(&self) -> Option<f64> {
+        (self.finite > 0).then(|| self.sum / self.finite as f64)
+    }
+
+    fn extremes(&self) -> Option<(f64, f64)> {
+        (self.min <= self.max).then_some((self.min, self.max))
+    }
+
+    fn object(&self) -> Value {
+        let finite = |value: f64| if value.is_finite() { json!(value) } else { json!(value.to_string()) };
+        json!({
+            "kernel": self.kernel,
+            "arg_index": self.arg,
+            "stage": self.stage,
+            "dtype": self.dtype,
+            "records": self.records,
+            "elements": self.elements,
+            "min": self.extremes().map(|(min, _)| finite(min)),
+            "max": self.extremes().map(|(_, max)| finite(max)),
+            "mean": self.mean(),
+            "zero": self.zero,
+            "nan": self.nan,
+            "inf": self.inf,
+            "subnormal": self.subnormal,
+        })
+    }
+}
+
+fn group_table(groups: &[Group]) -> String {
+    let mut rows = table::plain(&[
+        "KERNEL", "STAGE", "ARG", "DTYPE", "RECORDS", "ELEMENTS", "MIN", "MAX", "MEAN", "ZERO", "NAN", "INF", "SUBNORMAL",
+    ]);
+    for group in groups {
+        let float = |value: Option<f64>| value.map_or(String::new(), |value| text::float(value, 6));
+        rows.add_row([
+            group.kernel.clone(),
+            group.stage.to_owned(),
+            group.arg.to_string(),
+            group.dtype.to_owned(),
+            group.records.to_string(),
+            group.elements.to_string(),
+            float(group.extremes().map(|(min, _)| min)),
+            float(group.extremes().map(|(_, max)| max)),
+            float(group.mean()),
+            group.zero.to_string(),
+            group.nan.to_string(),
+            group.inf.to_string(),
+            group.subnormal.to_string(),
+        ]);
+    }
+    table::lines(&rows)
+}

@@ -1,0 +1,128 @@
+//! Threads that answer wishes, so that keys never wait.
+//!
+//! The list of wishes is replaced with every frame: what nobody looks at any more is given up, even in the
+//! middle. One thread answers what the tensor pane shows, another what the lists show, a third is there while
+//! somebody hunts for NaN.
+
+use std::sync::mpsc::Sender;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread;
+
+use super::Event;
+use super::index::Index;
+use super::nonfinite::{self, Hunt, Spot};
+use super::source::Source;
+use super::work::{Wish, grant};
+
+/// The threads; they end when this is dropped, and may be in the middle of something.
+pub struct Background {
+    source: Arc<dyn Source>,
+    index: Arc<Index>,
+    events: Sender<Event>,
+    desk: Arc<Desk>,
+}
+
+#[derive(Default)]
+struct Desk {
+    wishes: Mutex<Wishes>,
+    changed: Condvar,
+}
+
+#[derive(Default)]
+struct Wishes {
+    list: Vec<Wish>,
+    closed: bool,
+}
+
+impl Background {
+    pub fn start(source: Arc<dyn Source>, index: Arc<Index>, events: Sender<Event>) -> Background {
+        let desk = Arc::<Desk>::default();
+        let background = Background { source, index, events, desk };
+        for selection in [true, false] {
+            let (source, index) = (Arc::clone(&background.source), Arc::clone(&background.index));
+            let (desk, events) = (Arc::clone(&background.desk), background.events.clone());
+            thread::spawn(move || {
+                let _loss = Loss(events.clone());
+                while let Some(wish) = desk.take(selection) {
+                    let wanted = || desk.wants(wish);
+                    if let Some(finding) = grant(&*source, &index, wish, &wanted) {
+                        desk.done(wish);
+                        if events.send(Event::Found(wish, finding)).is_err() {
+                            break;
+                        }
+                    }
+                }
+            });
+        }
+        background
+    }
+
+    /// What the screen needs now; whatever else was asked for is forgotten.
+    pub fn wish(&self, list: Vec<Wish>) {
+        let mut wishes = self.desk.lock();
+        if wishes.list != list {
+            wishes.list = list;
+            self.desk.changed.notify_all();
+        }
+    }
+
+    /// Starts to look for the next NaN or infinity.
+    pub fn hunt(&self, from: Spot, hunt: Arc<Hunt>) {
+        let (source, index) = (Arc::clone(&self.source), Arc::clone(&self.index));
+        let events = self.events.clone();
+        thread::spawn(move || {
+            let _loss = Loss(events.clone());
+            let hunted = nonfinite::next(&*source, &index, from, &hunt);
+            // Nobody listens only if the browser is gone.
+            events.send(Event::Hunted(hunted)).ok();
+        });
+    }
+}
+
+impl Drop for Background {
+    fn drop(&mut self) {
+        self.desk.lock().closed = true;
+        self.desk.changed.notify_all();
+    }
+}
+
+impl Desk {
+    fn lock(&self) -> MutexGuard<'_, Wishes> {
+        self.wishes.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The first wish of a kind; waits for one, `None` if there will be none.
+    fn take(&self, selection: bool) -> Option<Wish> {
+        let mut wishes = self.lock();
+        loop {
+            if wishes.closed {
+                return None;
+            }
+            let mut kind = wishes.list.iter().filter(|wish| wish.is_about_the_selection() == selection);
+            if let Some(&wish) = kind.next() {
+                return Some(wish);
+            }
+            wishes = self.changed.wait(wishes).unwrap_or_else(PoisonError::into_inner);
+        }
+    }
+
+    fn wants(&self, wish: Wish) -> bool {
+        let wishes = self.lock();
+        !wishes.closed && wishes.list.contains(&wish)
+    }
+
+    fn done(&self, wish: Wish) {
+        self.lock().list.retain(|other| *other != wish);
+    }
+}
+
+/// Tells when a thread ends by a panic: nobody should wait for its answers.
+struct Loss(Sender<Event>);
+
+impl Drop for Loss {
+    fn drop(&mut self) {
+        if thread::panicking() {
+            self.0.send(Event::Lost).ok();
+        }
+    }
+}

@@ -1,0 +1,75 @@
+//! The list of tasks: id, state, kernels, marks.
+
+use ratatui::Frame;
+use ratatui::text::{Line, Span};
+
+use super::{Look, border, counted, cut, focused, put};
+use crate::tui::index::id_text;
+use crate::tui::layout::{Pane, Place};
+use crate::tui::state::State;
+use crate::tui::work::Marks;
+
+/// In narrower panes kernels and marks are worth more than states.
+const STATE: usize = 32;
+/// So much of the kernels is always there; rather marks are cut off.
+const KERNELS: usize = 6;
+
+pub fn draw(state: &State, look: Look, place: Place, frame: &mut Frame<'_>) {
+    let count = state.task_count();
+    let title = match state.filter() {
+        Some(text) => format!(" Tasks with '{}' ", cut(text, 16)),
+        None => " Tasks ".to_owned(),
+    };
+    let position = if count == 0 { 0 } else { state.tasks.at as u64 + 1 };
+    let more = format!(" {} of {} ", counted(position), counted(count as u64));
+    let in_focus = focused(state, Pane::Tasks);
+    border(place, Line::from(title), Line::from(more), in_focus, look, frame);
+    if count == 0 {
+        put(frame, place.inner, 0, Line::styled("this dump has no records", look.note()));
+        return;
+    }
+    let width = usize::from(place.inner.width);
+    for row in 0..place.inner.height {
+        let at = state.tasks.top + usize::from(row);
+        if at >= count {
+            break;
+        }
+        let task = state.task_in(at);
+        let marks = marks(state.marks(task));
+        let mut fixed = id_text(state.index.id(task));
+        if state.states != Some(false) && width >= STATE {
+            let word = state.state_of(task).map_or("", |state| state.word());
+            fixed.push_str(&format!(" {word:<4}"));
+        }
+        fixed.push(' ');
+        let kernels = state.index.kernels(task);
+        let rest = width.saturating_sub(1 + fixed.len());
+        let room = rest.saturating_sub(if marks.is_empty() { 0 } else { marks.len() + 1 });
+        let room = room.max(kernels.chars().count().min(KERNELS));
+        let kernels = cut(kernels, room);
+        let sign = if at == state.tasks.at { ">" } else { " " };
+        let mut line = Line::from(vec![
+            Span::raw(sign),
+            Span::raw(fixed),
+            Span::raw(format!("{kernels:<room$}")),
+            Span::raw(if marks.is_empty() { "" } else { " " }),
+            Span::styled(marks, look.alarm()),
+        ]);
+        if at == state.tasks.at {
+            line = line.style(look.selected(in_focus));
+        }
+        put(frame, place.inner, row, line);
+    }
+}
+
+/// What is wrong with a task, in words.
+fn marks(marks: Marks) -> String {
+    let words = [
+        (marks.nan, "NaN"),
+        (marks.inf, "Inf"),
+        (marks.partial, "part"),
+        (marks.damaged, "bad"),
+        (marks.more && !(marks.nan && marks.inf), "?"),
+    ];
+    words.iter().filter(|word| word.0).map(|word| word.1).collect::<Vec<_>>().join(" ")
+}

@@ -1,0 +1,89 @@
+//! `argus verify`: whether a dump is true.
+
+use std::fmt::Write;
+use std::process::ExitCode;
+
+use argus_dump::read::Dump;
+use argus_dump::verify::{Defect, Severity, Verdict};
+use serde_json::{Value, json};
+
+use crate::bar::bar;
+use crate::cli::VerifyArgs;
+use crate::failure::{FAILED, Failure};
+use crate::output::{BAD, GOOD, NOTE};
+use crate::{dumps, output};
+
+pub fn verify(args: &VerifyArgs) -> Result<ExitCode, Failure> {
+    let dump = dumps::open(args.dump.as_deref())?;
+    let bar = bar("verifying", 0, args.json);
+    let verdict = argus_dump::verify::verify(&dump, |done, total| {
+        bar.set_length(total);
+        bar.set_position(done);
+    });
+    bar.finish_and_clear();
+    if args.json {
+        output::print_json(&object(&dump, &verdict))?;
+    } else {
+        output::print(&text(&dump, &verdict))?;
+    }
+    Ok(if verdict.is_sound() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
+}
+
+fn text(dump: &Dump, verdict: &Verdict) -> String {
+    let mut text = String::new();
+    let checked = &verdict.checked;
+    _ = writeln!(text, "{} ({})", dump.directory().display(), dump.age());
+    _ = writeln!(
+        text,
+        "checked {} records, {} payloads with {} bytes, {} checksums, {} tasks, {} edges",
+        checked.records, checked.payloads, checked.payload_bytes, checked.checksums, checked.tasks, checked.edges,
+    );
+    for note in dump.notes() {
+        _ = writeln!(text, "{NOTE}note:{NOTE:#} {note}");
+    }
+    for defect in &verdict.defects {
+        let place = defect.record.map_or(String::new(), |record| format!("record {record}: "));
+        _ = match defect.severity {
+            Severity::Defect => writeln!(text, "{BAD}defect:{BAD:#} {place}{}", defect.message),
+            Severity::Warning => writeln!(text, "{NOTE}warning:{NOTE:#} {place}{}", defect.message),
+        };
+    }
+    let defects = count(verdict, Severity::Defect);
+    _ = match (defects, count(verdict, Severity::Warning)) {
+        (0, 0) => writeln!(text, "\n{GOOD}SOUND{GOOD:#}"),
+        (0, warnings) => writeln!(text, "\n{GOOD}SOUND{GOOD:#}  {warnings} warnings"),
+        (defects, warnings) => writeln!(text, "\n{BAD}DEFECTIVE{BAD:#}  {defects} defects, {warnings} warnings"),
+    };
+    text
+}
+
+fn count(verdict: &Verdict, severity: Severity) -> usize {
+    verdict.defects.iter().filter(|defect| defect.severity == severity).count()
+}
+
+fn object(dump: &Dump, verdict: &Verdict) -> Value {
+    let checked = &verdict.checked;
+    let defect = |defect: &Defect| {
+        json!({
+            "severity": match defect.severity { Severity::Defect => "defect", Severity::Warning => "warning" },
+            "record": defect.record,
+            "message": defect.message,
+        })
+    };
+    json!({
+        "schema": "argus-verify-1",
+        "dump": dump.directory().display().to_string(),
+        "age": dump.age().name(),
+        "sound": verdict.is_sound(),
+        "checked": {
+            "records": checked.records,
+            "payloads": checked.payloads,
+            "payload_bytes": checked.payload_bytes,
+            "checksums": checked.checksums,
+            "tasks": checked.tasks,
+            "edges": checked.edges,
+        },
+        "notes": dump.notes(),
+        "defects": verdict.defects.iter().map(defect).collect::<Vec<_>>(),
+    })
+}

@@ -1,0 +1,181 @@
+//! Records as JSON, one per line, so that a million of them need no memory.
+
+use std::io::{self, Write};
+
+use argus_abi::Kind;
+use argus_dump::numbers::{Number, number};
+use argus_dump::read::{Dump, Record, Scalar};
+use argus_dump::summary::Summary;
+use rayon::prelude::*;
+use serde_json::{Map, Value, json};
+
+use super::row;
+use crate::array::Array;
+use crate::array::slice::Part;
+
+/// Records made at a time.
+const PIECE: usize = 4096;
+/// Values of one tensor; more belong into a file, see `argus export`.
+const MOST_VALUES: u64 = 1 << 20;
+
+/// Writes the whole object. `values`: with the values of tensors, of a part of them if a slice is given.
+pub fn write(
+    out: &mut dyn Write,
+    dump: &Dump,
+    matching: usize,
+    shown: &[usize],
+    values: Option<Option<&str>>,
+) -> io::Result<()> {
+    let head = json!({
+        "schema": "argus-view-1",
+        "dump": dump.directory().display().to_string(),
+        "age": dump.age().name(),
+        "total": dump.len(),
+        "matching": matching,
+        "shown": shown.len(),
+        "notes": dump.notes(),
+    });
+    let head = head.to_string();
+    write!(out, "{},\n\"records\": [", head.trim_end_matches('}'))?;
+    let mut first = true;
+    for piece in shown.chunks(PIECE) {
+        let texts: Vec<String> =
+            piece.par_iter().map(|&index| record(dump, &dump.record(index), values).to_string()).collect();
+        for text in texts {
+            write!(out, "{}\n{text}", if first { "" } else { "," })?;
+            first = false;
+        }
+    }
+    writeln!(out, "\n]}}")
+}
+
+fn record(dump: &Dump, record: &Record, values: Option<Option<&str>>) -> Value {
+    let mut object = json!({
+        "index": record.index,
+        "task_id": format!("0x{:016x}", record.task_id),
+        "kernel": dump.kernel_names(record),
+        "func_id": record.func_ids(),
+        "stage": record.stage.name(),
+        "role": record.role.name(),
+        "arg_index": record.arg_index,
+        "kind": record.kind.name(),
+        "dtype": row::dtype(record),
+    });
+    let Value::Object(fields) = &mut object else { return object };
+    if let Some(subtask) = record.subtask {
+        fields.insert("subtask_id".into(), subtask.into());
+    }
+    for (holds, name) in [
+        (record.ambiguous_index, "arg_index_ambiguous"),
+        (record.truncated, "truncated"),
+        (record.overwritten, "overwritten"),
+        (record.partial, "partial"),
+    ] {
+        if holds {
+            fields.insert(name.into(), true.into());
+        }
+    }
+    match record.kind {
+        Kind::Scalar => scalar(record, fields),
+        Kind::Tensor => tensor(dump, record, values, fields),
+    }
+    object
+}
+
+fn scalar(record: &Record, fields: &mut Map<String, Value>) {
+    match record.scalar {
+        Some(Scalar::Bits(bits)) => {
+            let value = record.dtype.map_or(Value::Null, |dtype| plain(number(dtype, bits)));
+            fields.insert("value".into(), value);
+            fields.insert("value_bits".into(), format!("0x{bits:016x}").into());
+        }
+        Some(Scalar::Rounded(value)) => {
+            fields.insert("value".into(), plain(Number::Float(value)));
+        }
+        None => {}
+    }
+}
+
+fn tensor(dump: &Dump, record: &Record, values: Option<Option<&str>>, fields: &mut Map<String, Value>) {
+    let bytes = record.logical_bytes;
+    let facts = json!({
+        "shape": record.shape(),
+        "strides": record.strides(),
+        "start_offset": record.start_offset,
+        "is_contiguous": record.contiguous,
+        "bytes": bytes,
+        "bin_offset": record.bin_offset,
+        "bin_size": record.bin_size,
+        "address": record.address.map(|address| format!("0x{address:x}")),
+        "checksum": record.checksum.map(|checksum| format!("{checksum:032x}")),
+        "statistics": row::summary(dump, record).map(|summary| statistics(&summary)),
+    });
+    if let Value::Object(facts) = facts {
+        fields.extend(facts.into_iter().filter(|(_, value)| !value.is_null()));
+    }
+    let (Some(slice), Some(dtype), Ok(payload)) = (values, record.dtype, dump.payload(record)) else { return };
+    let array = Array { dtype, payload };
+    let part = match slice {
+        Some(slice) => match Part::parse(slice, record.shape()) {
+            Ok(part) => part,
+            Err(error) => {
+                fields.insert("values_missing".into(), error.to_string().into());
+                return;
+            }
+        },
+        None => Part::whole(record.shape()),
+    };
+    let shape = part.shape();
+    let count = shape.iter().try_fold(1u64, |all, &extent| all.checked_mul(extent));
+    if count.is_none_or(|count| count > MOST_VALUES) {
+        fields.insert("values_missing".into(), "too many for JSON: give a slice, or use argus export".into());
+        return;
+    }
+    fields.insert("values_shape".into(), json!(shape));
+    fields.insert("values".into(), nested(&array, &part, &shape, &mut Vec::new()));
+}
+
+fn nested(array: &Array<'_>, part: &Part, shape: &[u64], index: &mut Vec<u64>) -> Value {
+    let Some((&extent, rest)) = shape.split_first() else {
+        return array.get(part.position(index)).map_or(Value::Null, plain);
+    };
+    let mut items = Vec::new();
+    for at in 0..extent {
+        index.push(at);
+        items.push(nested(array, part, rest, index));
+        index.pop();
+    }
+    items.into()
+}
+
+/// Statistics by name; what does not exist is null.
+pub fn statistics(summary: &Summary) -> Value {
+    json!({
+        "count": summary.count,
+        "min": summary.min.map(plain),
+        "max": summary.max.map(plain),
+        "abs_max": summary.abs_max.map(plain),
+        "mean": summary.mean,
+        "std": summary.std,
+        "zero": summary.zero,
+        "nan": summary.nan,
+        "inf": summary.inf(),
+        "subnormal": summary.subnormal,
+        "distinct": summary.distinct.to_string(),
+    })
+}
+
+/// JSON has no NaN, and readers round what an f64 does not hold: both become strings.
+fn plain(value: Number) -> Value {
+    const EXACT: u64 = 1 << 53;
+    match value {
+        Number::Float(value) if value.is_nan() => "NaN".into(),
+        Number::Float(value) if value.is_infinite() => if value > 0.0 { "Infinity" } else { "-Infinity" }.into(),
+        Number::Float(value) => value.into(),
+        Number::Signed(value) if value.unsigned_abs() > EXACT => value.to_string().into(),
+        Number::Signed(value) => value.into(),
+        Number::Unsigned(value) if value > EXACT => value.to_string().into(),
+        Number::Unsigned(value) => value.into(),
+        Number::Bool(value) => value.into(),
+    }
+}

@@ -1,0 +1,293 @@
+//! `argus find` names the task that was made wrong, on every scene.
+//!
+//! What is inherited is not taken from the tool: the captured inputs of the faulty run are compared with those
+//! of a clean one by the checksums in their manifests, and what lies behind a task by the edges of its graph.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::tool::argus_in;
+
+const KINDS: [&str; 7] = ["scale", "bitflip", "nan", "zero-row", "shift-row", "skip-write", "stale-read"];
+
+/// Scene and case, one small one of each; all runtimes of the case are tried.
+const SCENES: [(&str, &str); 14] = [
+    ("vector_example", "default"),
+    ("dump_tensor_example", "default"),
+    ("matmul", "default"),
+    ("matmul_double_buffered", "default"),
+    ("bgemm", "default"),
+    ("benchmark_bgemm", "Case0"),
+    ("mixed_example", "case1"),
+    ("pipe_mix", "default"),
+    ("paged_attention", "CaseSmall1"),
+    ("paged_attention_manual_scope", "CaseSmall1"),
+    ("batch_paged_attention", "CaseSmall1"),
+    ("spmd_basic", "Case1"),
+    ("spmd_multiblock_aiv", "Case1"),
+    ("spmd_multiblock_mix", "Case1"),
+];
+
+fn long() -> bool {
+    std::env::var_os("ARGUS_LONG").is_some_and(|value| value == "1")
+}
+
+fn json(path: &Path) -> Value {
+    serde_json::from_slice(&fs::read(path).unwrap()).unwrap()
+}
+
+/// What is written in a dump's own files.
+struct Written {
+    manifest: Value,
+    graph: Value,
+    run: Value,
+}
+
+impl Written {
+    fn at(home: &Path, name: &str) -> Written {
+        let directory = home.join(name).join("tensor_dump");
+        Written {
+            manifest: json(&directory.join("tensor_dump.json")),
+            graph: json(&directory.join("graph.json")),
+            run: json(&directory.join("run.json")),
+        }
+    }
+
+    fn kernels(&self) -> BTreeSet<String> {
+        let used = self.graph["tasks"].as_array().unwrap().iter();
+        used.flat_map(|task| task["kernel"].as_str().unwrap().split('+')).map(str::to_owned).collect()
+    }
+
+    /// Checksum of each tensor before dispatch.
+    fn inputs(&self) -> BTreeMap<(String, u64), String> {
+        let records = self.manifest["tensors"].as_array().unwrap().iter();
+        let before = records.filter(|r| r["stage"] == "before_dispatch" && r["kind"] == "tensor");
+        before
+            .map(|r| {
+                let key = (r["task_id"].as_str().unwrap().to_owned(), r["arg_index"].as_u64().unwrap());
+                (key, r["checksum"].as_str().unwrap().to_owned())
+            })
+            .collect()
+    }
+
+    /// Everything behind a task.
+    fn behind(&self, task: &str) -> BTreeSet<String> {
+        let edges = self.graph["edges"].as_array().unwrap();
+        let mut behind = BTreeSet::new();
+        let mut open = vec![task.to_owned()];
+        while let Some(from) = open.pop() {
+            for edge in edges.iter().filter(|edge| edge["from"] == from.as_str()) {
+                let to = edge["to"].as_str().unwrap().to_owned();
+                if behind.insert(to.clone()) {
+                    open.push(to);
+                }
+            }
+        }
+        behind
+    }
+}
+
+fn with_verdict(report: &Value, verdict: &str) -> BTreeSet<String> {
+    let tasks = report["tasks"].as_array().unwrap().iter();
+    tasks.filter(|task| task["verdict"] == verdict).map(|task| task["id"].as_str().unwrap().to_owned()).collect()
+}
+
+fn find(home: &Path, line: &str) -> (i32, Value) {
+    let ended = argus_in(home, line);
+    let report = serde_json::from_str(&ended.stdout);
+    (ended.code, report.unwrap_or_else(|_| panic!("argus {line}: {}{}", ended.stdout, ended.stderr)))
+}
+
+/// Runs a case with a fault and checks what is said of every task. Whether the fault had an effect.
+fn fault_is_found(home: &Path, run: &str, kernel: &str, kind: &str, clean: &Written) -> bool {
+    _ = fs::remove_dir_all(home.join("bad"));
+    let line = format!("{run} --dump-tensor -o bad --inject {kernel}:{kind}");
+    let ended = argus_in(home, &line);
+    if ended.stderr.contains("nothing beyond tolerance") || ended.stderr.contains("has no") {
+        return false;
+    }
+    assert_ne!(ended.code, 2, "argus {line}: {}", ended.stderr);
+    let bad = Written::at(home, "bad");
+    let injected = bad.run["injections"][0]["task_id"].as_str().unwrap().to_owned();
+    let behind = bad.behind(&injected);
+    let clean_inputs = clean.inputs();
+    let differ: BTreeSet<String> = bad
+        .inputs()
+        .into_iter()
+        .filter(|(key, checksum)| clean_inputs.get(key) != Some(checksum))
+        .map(|((task, _), _)| task)
+        .filter(|task| *task != injected)
+        .collect();
+    for side in ["--isolated", "--against clean"] {
+        let (code, report) = find(home, &format!("find bad {side} --json"));
+        let about = format!("argus {line}; find {side}");
+        assert_eq!(code, 1, "{about}");
+        assert_eq!(with_verdict(&report, "introduced"), BTreeSet::from([injected.clone()]), "{about}");
+        assert_eq!(report["first_wrong"][0]["id"], injected.as_str(), "{about}");
+        let inherited = with_verdict(&report, "inherited");
+        assert!(differ.is_subset(&inherited), "{about}: {differ:?} differ, {inherited:?} inherited");
+        assert!(inherited.is_subset(&behind), "{about}: {inherited:?} inherited, {behind:?} lie behind");
+    }
+    true
+}
+
+#[test]
+fn the_injected_task_is_named_on_every_scene() {
+    let mut turn = 0;
+    for (scene, case) in SCENES {
+        let home = tempfile::tempdir().unwrap();
+        let listed = argus_in(home.path(), "list --json");
+        let listed: Value = serde_json::from_str(&listed.stdout).unwrap();
+        let scenes = listed["scenes"].as_array().unwrap();
+        let cases = scenes.iter().find(|known| known["name"] == scene).unwrap()["cases"].as_array().unwrap();
+        let known = cases.iter().find(|known| known["name"] == case).unwrap_or(&cases[0]);
+        let case = known["name"].as_str().unwrap();
+        let runtimes = known["runtimes"].as_array().unwrap();
+        for runtime in runtimes.iter().map(|runtime| runtime.as_str().unwrap()) {
+            for platform in ["a2a3sim", "a5sim"] {
+                // The gate takes turns: every kernel, every kind and every chip, but not all of their products.
+                if !long() && (platform == "a5sim") != (turn % 2 == 1) {
+                    continue;
+                }
+                let run = format!("run {scene} --case {case} --runtime {runtime} -p {platform} --skip-golden");
+                _ = fs::remove_dir_all(home.path().join("clean"));
+                let ended = argus_in(home.path(), &format!("{run} --dump-tensor -o clean"));
+                assert_eq!(ended.code, 0, "argus {run}: {}", ended.stderr);
+                let (code, report) = find(home.path(), "find clean --json");
+                assert_eq!((code, &report["verdict"]), (0, &"agree".into()), "argus {run}; find: {report}");
+                let clean = Written::at(home.path(), "clean");
+                for kernel in clean.kernels() {
+                    let mut found = false;
+                    for (number, kind) in KINDS.iter().enumerate() {
+                        if !long() && (found || (number + turn) % 3 != 0) {
+                            continue;
+                        }
+                        found |= fault_is_found(home.path(), &run, &kernel, kind, &clean);
+                    }
+                    turn += 1;
+                    assert!(!long() || found, "argus {run}: no fault of {kernel} had an effect");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn two_faults_in_independent_branches_are_both_named() {
+    let home = tempfile::tempdir().unwrap();
+    let run = "run benchmark_bgemm --skip-golden --dump-tensor";
+    assert_eq!(argus_in(home.path(), &format!("{run} -o clean")).code, 0);
+    let clean = Written::at(home.path(), "clean");
+    // Two tasks of one kernel with no path between them.
+    let tasks = clean.graph["tasks"].as_array().unwrap();
+    let kernel = tasks[0]["kernel"].as_str().unwrap();
+    let same: Vec<&str> =
+        tasks.iter().filter(|t| t["kernel"] == kernel).map(|t| t["task_id"].as_str().unwrap()).collect();
+    let behind = clean.behind(same[0]);
+    let nth = (1..same.len()).find(|&nth| !behind.contains(same[nth])).expect("independent tasks");
+    let bad = format!("{run} -o bad --inject {kernel}:0:scale --inject {kernel}:{nth}:scale");
+    assert_ne!(argus_in(home.path(), &bad).code, 2);
+    let injected: BTreeSet<String> = Written::at(home.path(), "bad").run["injections"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|injection| injection["task_id"].as_str().unwrap().to_owned())
+        .collect();
+    for side in ["--isolated", "--against clean"] {
+        let (code, report) = find(home.path(), &format!("find bad {side} --json"));
+        assert_eq!(code, 1);
+        let first: BTreeSet<String> = report["first_wrong"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|first| first["id"].as_str().unwrap().to_owned())
+            .collect();
+        assert_eq!(first, injected, "{side}");
+    }
+}
+
+#[test]
+fn runs_on_other_chips_and_runtimes_line_up() {
+    let home = tempfile::tempdir().unwrap();
+    let run = |name: &str, more: &str| {
+        let line = format!("run dump_tensor_example --dump-tensor -o {name} {more}");
+        assert_eq!(argus_in(home.path(), &line).code, 0, "argus {line}");
+    };
+    run("trb", "--runtime trb");
+    run("other_chip", "--runtime trb -p a5sim --aicpu-threads 2");
+    run("hbg", "--runtime hbg");
+    run("abg", "--runtime abg -p a5sim");
+    for (a, b, by) in [("trb", "other_chip", "task id"), ("trb", "hbg", "structure"), ("hbg", "abg", "structure")] {
+        let (code, report) = find(home.path(), &format!("find {a} --against {b} --json"));
+        assert_eq!((code, &report["unaligned"]["by"]), (0, &by.into()), "{a} against {b}: {report}");
+        assert_eq!(report["unaligned"]["here"], serde_json::json!([]), "{a} against {b}");
+    }
+    let ended = argus_in(home.path(), "find --runs trb other_chip");
+    assert_eq!(ended.code, 0, "{}", ended.stdout);
+}
+
+#[test]
+fn exported_arrays_are_a_golden_side() {
+    let home = tempfile::tempdir().unwrap();
+    let run = "run vector_example --skip-golden --dump-tensor";
+    assert_eq!(argus_in(home.path(), &format!("{run} -o good")).code, 0);
+    for format in ["npy", "npz", "safetensors"] {
+        let line = format!("export good --format {format} -o {format} --stage after --kind tensor");
+        assert_eq!(argus_in(home.path(), &line).code, 0);
+    }
+    argus_in(home.path(), &format!("{run} -o bad --inject mul:scale"));
+    let injected = Written::at(home.path(), "bad").run["injections"][0]["task_id"].clone();
+    for format in ["npy", "npz", "safetensors"] {
+        let (code, report) = find(home.path(), &format!("find good --golden {format} --json"));
+        assert_eq!((code, &report["verdict"]), (0, &"agree".into()), "{format}: {report}");
+        let (code, report) = find(home.path(), &format!("find bad --golden {format} --json"));
+        assert_eq!((code, &report["first_wrong"][0]["id"]), (1, &injected), "{format}");
+    }
+}
+
+#[test]
+fn what_cannot_be_judged_says_why() {
+    let home = tempfile::tempdir().unwrap();
+    argus_in(home.path(), "run vector_example --dump-tensor -o good");
+    fs::create_dir(home.path().join("empty")).unwrap();
+    for (line, says) in [
+        ("find nowhere", "nowhere"),
+        ("find empty", "no dump"),
+        ("find good --golden empty", "holds no expected values"),
+        ("find good --golden nowhere", "nowhere"),
+        ("find good --rtol -1", "a tolerance must be"),
+        ("find good --outliers 2", "the budget of outliers"),
+        ("find good --scene nothing", "nothing"),
+        ("find --runs good", "at least two"),
+        ("find good --isolated --against good", "cannot be used with"),
+        ("find", "outputs"),
+    ] {
+        let ended = argus_in(home.path(), line);
+        assert_eq!(ended.code, 2, "argus {line}: {}", ended.stdout);
+        assert!(ended.stderr.contains(says), "argus {line}: {}", ended.stderr);
+    }
+    let ended = argus_in(home.path(), "run vector_example --dump-tensor=hybrid -o bare");
+    assert_eq!(ended.code, 0, "{}", ended.stderr);
+    let ended = argus_in(home.path(), "find bare");
+    assert_eq!(ended.code, 2);
+    assert!(ended.stdout.contains("NOT JUDGED"), "{}", ended.stdout);
+}
+
+#[test]
+fn the_page_holds_the_findings_and_nothing_from_elsewhere() {
+    let home = tempfile::tempdir().unwrap();
+    argus_in(home.path(), "run vector_example --dump-tensor -o bad --inject mul:nan");
+    let ended = argus_in(home.path(), "find bad --html report.html");
+    assert_eq!(ended.code, 1);
+    let page = fs::read_to_string(home.path().join("report.html")).unwrap();
+    assert!(!page.contains("http://") && !page.contains("https://") && !page.contains("@REPORT@"));
+    let (_, rest) = page.split_once("id=\"data\">").unwrap();
+    let (data, _) = rest.split_once("</script>").unwrap();
+    let data: Value = serde_json::from_str(data).unwrap();
+    assert_eq!(data["verdict"], "differ");
+    assert_eq!(data["first_wrong"][0]["kernel"], "mul");
+    assert_eq!(data["counts"]["introduced"], 1);
+}

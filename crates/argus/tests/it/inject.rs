@@ -1,0 +1,64 @@
+//! `argus run --inject` as a user types it.
+
+use std::fs;
+
+use serde_json::{Value, json};
+
+use crate::tool::{argus, argus_in, argus_json};
+
+#[test]
+fn a_fault_is_made_told_and_found_by_the_comparison() {
+    let ended = argus("run vector_example --inject mul:scale");
+    assert_eq!((ended.code, ended.stderr.as_str()), (1, ""));
+    let told = "injected  mul:0:scale in task 0x0000000100000002, argument 2: every element was doubled; \
+                16384 of 16384 elements, largest change 4.20e1\n";
+    assert!(ended.stdout.contains(told), "{}", ended.stdout);
+    // (a + b + 1)(a + b + 2) is 42: doubled, and + (a + b), 89 instead of 47.
+    assert!(ended.stdout.contains("first: f[0] is 89, expected 47"), "{}", ended.stdout);
+}
+
+#[test]
+fn several_faults_are_in_the_report_and_in_the_dump() {
+    let home = tempfile::tempdir().unwrap();
+    let line = "run vector_example --inject add_scalar:0:bitflip --inject add_scalar:1:skip-write --dump-tensor -o run --json";
+    let ended = argus_in(home.path(), line);
+    assert_eq!((ended.code, ended.stderr.as_str()), (1, ""));
+    let report: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let run = fs::read(home.path().join("run/tensor_dump/run.json")).unwrap();
+    let run: Value = serde_json::from_slice(&run).unwrap();
+    assert_eq!(report["injections"], run["injections"]);
+    let facts = |index: usize| {
+        let told = &run["injections"][index];
+        ["kernel", "n", "kind", "task_id", "argument", "changed", "max_change"].map(|key| told[key].clone())
+    };
+    // 6 without its top exponent bit is next to nothing; the output of the other was fresh memory.
+    let told = |told: Value| told.as_array().unwrap().clone();
+    assert_eq!(facts(0)[..], told(json!(["add_scalar", 0, "bitflip", "0x0000000100000000", 1, 1, 6.0])));
+    let skipped = json!(["add_scalar", 1, "skip-write", "0x0000000100000001", 1, 16384, "inf"]);
+    assert_eq!(facts(1)[..], told(skipped));
+}
+
+#[test]
+fn what_cannot_be_done_is_an_error_that_says_so() {
+    for (line, code, says) in [
+        ("run vector_example --inject QK:scale", 2, "it has add, add_scalar, mul"),
+        ("run vector_example --inject QK:scale --dump-tensor", 2, "it has add, add_scalar, mul"),
+        ("run vector_example --inject mul:1:scale", 1, "kernel 'mul' has 1 tasks, counted from 0"),
+        ("run vector_example --inject mul:halve", 2, "there are scale, bitflip, nan, zero-row, shift-row"),
+        ("run vector_example --inject mul", 2, "write KERNEL:KIND or KERNEL:N:KIND"),
+        ("run vector_example --inject mul:shift-row", 1, "changed nothing beyond tolerance"),
+    ] {
+        let ended = argus(line);
+        assert_eq!(ended.code, code, "argus {line}: {}", ended.stderr);
+        assert!(ended.stderr.contains(says), "argus {line}: {}", ended.stderr);
+    }
+    let home = tempfile::tempdir().unwrap();
+    argus_in(home.path(), "run vector_example --inject QK:scale --dump-tensor");
+    assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0, "a run that did not begin leaves nothing");
+}
+
+#[test]
+fn without_faults_nothing_is_told_of_any() {
+    let (_, object) = argus_json("run vector_example --json");
+    assert_eq!(object["injections"], json!([]));
+}

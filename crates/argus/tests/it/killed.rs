@@ -1,0 +1,153 @@
+//! Real runs, killed: whatever the journal says is there, is there.
+//!
+//! How the moments are chosen. A run of three rounds is timed once from the moment its first journal exists
+//! until its process has ended. Each kill waits for the first journal of its own run and then for a time drawn
+//! evenly from that duration. What comes before the journal (loading, making inputs) does not count: no record
+//! could exist. What comes after it counts in full, the first milliseconds of the run, the pause between two
+//! rounds and the writing of manifests included. A run that is over before its moment comes was not killed and
+//! does not count either; another moment is drawn for it.
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails, in its helpers too")]
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use argus_dump::journal::{ArgumentRecord, Journal, Tail, marks};
+use assert_cmd::cargo::cargo_bin;
+use xxhash_rust::xxh3::xxh3_128;
+
+const ROUNDS: usize = 3;
+
+/// Task, stage and argument of a record.
+type Key = (u64, u8, u16);
+
+fn start(run: &Path, platform: &str) -> Child {
+    Command::new(cargo_bin!("argus"))
+        .args(["run", "paged_attention", "--case", "large", "--skip-golden", "-p", platform])
+        .args(["--rounds", &ROUNDS.to_string(), "--dump-tensor", "-o"])
+        .arg(run)
+        .stdout(Stdio::null())
+        .stderr(Stdio::null())
+        .spawn()
+        .unwrap()
+}
+
+fn dump(run: &Path, round: usize) -> PathBuf {
+    run.join(format!("round_{round:04}")).join("tensor_dump")
+}
+
+fn journal(run: &Path, round: usize) -> PathBuf {
+    dump(run, round).join("tensor_dump.journal")
+}
+
+/// Waits until the first journal is there.
+fn wait_for_journal(run: &Path, child: &mut Child) {
+    let since = Instant::now();
+    while !journal(run, 1).exists() {
+        assert!(child.try_wait().unwrap().is_none(), "the run ended without a journal");
+        assert!(since.elapsed() < Duration::from_secs(60), "no journal after a minute");
+        std::thread::sleep(Duration::from_micros(100));
+    }
+}
+
+/// Every record that the journal of a round tells of, with the checksum of its payload. Each payload is in the
+/// payload file and is what its checksum says.
+fn believed(run: &Path, round: usize) -> (BTreeMap<Key, u128>, Tail) {
+    let journal = match Journal::open(&journal(run, round)) {
+        Ok(journal) => journal,
+        Err(error) => panic!("round {round}: {error}"),
+    };
+    let payloads = fs::read(dump(run, round).join("tensor_dump.bin")).unwrap();
+    let stored = |record: &ArgumentRecord| {
+        let (at, len) = (record.bin_offset as usize, record.bin_size as usize);
+        payloads.get(at..).and_then(|rest| rest.get(..len)).unwrap_or_else(|| {
+            panic!("round {round}: {len} bytes at {at} are believed, the file has {}", payloads.len())
+        })
+    };
+    let mut records = BTreeMap::new();
+    for record in journal.arguments() {
+        let checksum = u128::from_be_bytes(record.checksum);
+        if record.kind == argus_abi::Kind::Tensor as u8 {
+            assert!(record.has(marks::CHECKSUM), "a payload without a checksum: {record:?}");
+            assert_eq!(xxh3_128(stored(&record)), checksum, "round {round}: {record:?}");
+        }
+        let key = (record.task_id, record.stage, record.arg_index);
+        assert_eq!(records.insert(key, checksum), None, "round {round}: recorded twice: {record:?}");
+    }
+    (records, journal.tail())
+}
+
+/// Evenly distributed numbers, the same each time.
+struct Random(u64);
+
+impl Random {
+    fn fraction(&mut self) -> f64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mut word = self.0;
+        word = (word ^ word >> 30).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        word = (word ^ word >> 27).wrapping_mul(0x94d0_49bb_1331_11eb);
+        ((word ^ word >> 31) >> 11) as f64 / (1u64 << 53) as f64
+    }
+}
+
+/// What is left of a run that was killed at some fraction of `duration`; `None` if it was over by then.
+fn kill_at(duration: Duration, fraction: f64, platform: &str) -> Option<tempfile::TempDir> {
+    let home = tempfile::tempdir().unwrap();
+    let run = home.path().join("run");
+    let mut child = start(&run, platform);
+    wait_for_journal(&run, &mut child);
+    std::thread::sleep(duration.mul_f64(fraction));
+    if child.try_wait().unwrap().is_some() {
+        return None;
+    }
+    child.kill().unwrap();
+    let status = child.wait().unwrap();
+    // Between the look and the kill it may have ended by itself.
+    status.code().is_none().then_some(home)
+}
+
+#[test]
+fn a_killed_run_leaves_records_that_can_be_believed() {
+    let long = std::env::var_os("ARGUS_LONG").is_some_and(|value| value == "1");
+    let kills = if long { 200 } else { 20 };
+    for platform in ["a2a3sim", "a5sim"] {
+        let kills = kills / 2;
+        let home = tempfile::tempdir().unwrap();
+        let run = home.path().join("run");
+        let mut child = start(&run, platform);
+        wait_for_journal(&run, &mut child);
+        let since = Instant::now();
+        assert!(child.wait().unwrap().success());
+        let duration = since.elapsed();
+        let (whole, tail) = believed(&run, 1);
+        assert_eq!((whole.len(), tail), (98_304, Tail::Ended), "{platform}");
+
+        let mut random = Random(0xa7905 + kills);
+        let (mut done, mut with_records, mut drawn) = (0, 0, 0);
+        while done < kills {
+            drawn += 1;
+            assert!(drawn < 4 * kills, "{platform}: runs end long before {duration:?}");
+            let Some(home) = kill_at(duration, random.fraction(), platform) else { continue };
+            done += 1;
+            let run = home.path().join("run");
+            let mut any = false;
+            for round in (1..=ROUNDS).filter(|&round| journal(&run, round).exists()) {
+                // A journal that was just created may not even have its header.
+                if fs::metadata(journal(&run, round)).unwrap().len() == 0 {
+                    assert!(!journal(&run, round + 1).exists(), "round {round} was left without a word");
+                    continue;
+                }
+                let (records, tail) = believed(&run, round);
+                assert!(!matches!(tail, Tail::Damaged { .. }), "{platform}, kill {done}: {tail:?}");
+                let same = records.iter().all(|(key, checksum)| whole.get(key) == Some(checksum));
+                assert!(same, "{platform}, kill {done}, round {round}: not what a whole run records");
+                any |= !records.is_empty();
+            }
+            with_records += u64::from(any);
+        }
+        eprintln!("{platform}: {with_records} of {kills} kills left records; a whole run takes {duration:?}");
+        assert!(with_records * 10 >= kills * 9, "{platform}: {with_records} of {kills} kills left records");
+    }
+}

@@ -1,0 +1,72 @@
+//! The Python of the tests: a virtual environment at `target/python`.
+//!
+//! What comes in: `tests/python/requirements.txt`. What goes out: the interpreter that has exactly those
+//! packages; tests find it as `ARGUS_PYTHON` or at that place. It is made once and again whenever the
+//! requirements change. A copy of them, written last, says what is inside.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+
+use crate::step::{Result, root, run};
+
+/// The variable by which tests are told the interpreter.
+pub const VARIABLE: &str = "ARGUS_PYTHON";
+/// The system's own Python may work where the first one in the path does not.
+const CANDIDATES: [&str; 2] = ["python3", "/usr/bin/python3"];
+const STAMP: &str = "requirements.txt";
+
+/// The interpreter, with everything installed.
+pub fn prepare() -> Result<PathBuf> {
+    let requirements = root().join("tests/python/requirements.txt");
+    let wanted = fs::read_to_string(&requirements)
+        .map_err(|error| format!("cannot read {}: {error}", requirements.display()))?;
+    let environment = root().join("target/python");
+    let interpreter = environment.join("bin/python");
+    let stamp = environment.join(STAMP);
+    if interpreter.exists() && fs::read_to_string(&stamp).is_ok_and(|present| present == wanted) {
+        return Ok(interpreter);
+    }
+    if !create(&environment) {
+        install_python()?;
+        if !create(&environment) {
+            return Err("`python3 -m venv` fails although python3-venv is installed; \
+                        run it by hand to see why"
+                .into());
+        }
+    }
+    run(Command::new(&interpreter)
+        .args(["-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--requirement"])
+        .arg(&requirements))?;
+    fs::write(&stamp, wanted).map_err(|error| format!("cannot write {}: {error}", stamp.display()))?;
+    Ok(interpreter)
+}
+
+/// Makes an empty environment; false if no Python here can.
+fn create(environment: &Path) -> bool {
+    CANDIDATES.iter().any(|python| {
+        let mut command = Command::new(python);
+        command.args(["-m", "venv", "--clear"]).arg(environment);
+        command.stdout(Stdio::null()).stderr(Stdio::null());
+        command.status().is_ok_and(|status| status.success())
+    })
+}
+
+fn install_python() -> Result<()> {
+    let hint = "the tests need Python 3.11 or newer with venv, and `apt-get install python3 python3-venv` \
+                does not work here; install it and run this again";
+    eprintln!("`python3 -m venv` does not work: installing python3 and python3-venv");
+    let packages = ["install", "--yes", "--no-install-recommends", "python3", "python3-venv"];
+    let installed = apt_get(&["update"]).and_then(|()| apt_get(&packages));
+    installed.map_err(|error| format!("{hint} ({error})").into())
+}
+
+/// As root, or through sudo if that asks no questions.
+fn apt_get(arguments: &[&str]) -> Result<()> {
+    let root = Command::new("id").arg("-u").output().is_ok_and(|answer| answer.stdout.trim_ascii() == b"0");
+    let mut command = Command::new(if root { "apt-get" } else { "sudo" });
+    if !root {
+        command.args(["--non-interactive", "apt-get"]);
+    }
+    run(command.args(arguments).env("DEBIAN_FRONTEND", "noninteractive"))
+}
