@@ -7,7 +7,6 @@
 
 use std::hash::{Hash, Hasher};
 
-use argus_abi::Role;
 use argus_dump::read::Dump;
 use rustc_hash::{FxHashMap, FxHasher};
 
@@ -72,7 +71,11 @@ fn by_id(left: Side<'_>, right: Side<'_>) -> Option<Alignment> {
 /// difference, and neither is a stage that was not captured.
 fn same_work(left: Side<'_>, at: usize, right: Side<'_>, other: usize) -> bool {
     let (a, b) = (left.tasks.get(at), right.tasks.get(other));
-    if !a.kernel.is_empty() && !b.kernel.is_empty() && a.kernel != b.kernel && !(numbered(&a.kernel) || numbered(&b.kernel)) {
+    if !a.kernel.is_empty()
+        && !b.kernel.is_empty()
+        && a.kernel != b.kernel
+        && !(numbered(&a.kernel) || numbered(&b.kernel))
+    {
         return false;
     }
     let views = |side: Side<'_>, at: usize| -> FxHashMap<_, _> {
@@ -158,17 +161,16 @@ fn sorted(colours: impl Iterator<Item = u64>) -> Vec<u64> {
     colours
 }
 
-/// By kernel and tensors alone. Argument indices are left out: raw and tensor kernels count them differently.
+/// By kernel and outputs alone. Argument indices are left out: raw and tensor kernels count them differently.
 fn own_colours(side: Side<'_>) -> Vec<u64> {
     let colour = |at: usize| {
         let task = side.tasks.get(at);
         let mut hasher = FxHasher::default();
         task.kernel.hash(&mut hasher);
-        for record in task.tensors(side.dump) {
-            let written = record.role != Role::Input;
-            // Raw kernels register tensors flat where others have rows: only the size is the same for all.
-            let size = record.numel();
-            (record.stage, written, record.dtype.map(|dtype| dtype as u8), size).hash(&mut hasher);
+        // What is in/out on one runtime may be an output on another, so only what a task leaves is compared; and
+        // raw kernels register tensors flat where others have rows, so only its size.
+        for record in task.outputs.iter().map(|&index| side.dump.record(index)) {
+            (record.dtype.map(|dtype| dtype as u8), record.numel()).hash(&mut hasher);
         }
         hasher.finish()
     };

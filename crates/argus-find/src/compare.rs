@@ -48,6 +48,7 @@ pub struct Comparison {
     /// Index of the record in the dump that is searched.
     pub record: usize,
     pub argument: u32,
+    pub kind: Kind,
     /// What it was compared with.
     pub with: String,
     /// Index of that record, if it is one.
@@ -66,6 +67,7 @@ impl Comparison {
         Comparison {
             record: record.index,
             argument: record.arg_index,
+            kind: record.kind,
             with,
             expected_record: None,
             agreement,
@@ -108,7 +110,8 @@ pub(crate) fn compare(
         let left_out = take_over(dtype, mask, actual, &mut wanted);
         (wanted, left_out)
     });
-    let (wanted, unchecked) = masked.as_ref().map_or((wanted, 0), |(bytes, count)| (bytes.as_slice(), *count));
+    let (wanted, unchecked) =
+        masked.as_ref().map_or((wanted, 0), |(bytes, count)| (bytes.as_slice(), *count));
     let mut comparison = judged(record, dtype, elements, actual, wanted, with, tolerance, options.full);
     comparison.unchecked = unchecked;
     if unchecked == elements && elements > 0 {
@@ -134,7 +137,9 @@ pub(crate) fn compare_widened(
         Err(error) => return Comparison::unknown(record, with, error.to_string()),
     };
     match widen(dtype, actual, elements) {
-        Some(widened) => judged(record, DType::F32, elements, &widened, wanted, with, tolerance, options.full),
+        Some(widened) => {
+            judged(record, DType::F32, elements, &widened, wanted, with, tolerance, options.full)
+        }
         None => Comparison::unknown(record, with, "its payload ends early".to_owned()),
     }
 }
@@ -145,7 +150,10 @@ pub(crate) fn widen(dtype: DType, payload: &[u8], elements: u64) -> Option<Vec<u
     (0..elements).map(word).collect::<Option<Vec<_>>>().map(|words| words.concat())
 }
 
-#[expect(clippy::too_many_arguments, reason = "all of it belongs to one comparison, and nobody else calls it")]
+#[expect(
+    clippy::too_many_arguments,
+    reason = "all of it belongs to one comparison, and nobody else calls it"
+)]
 fn judged(
     record: &Record,
     dtype: DType,

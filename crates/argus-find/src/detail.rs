@@ -87,7 +87,8 @@ impl ErrorMap {
     }
 
     fn add(&mut self, row: u64, column: u64, error: f64, beyond: bool) {
-        let scale = |at: u64, of: u64, to: u64| (u128::from(at) * u128::from(to) / u128::from(of.max(1))) as u64;
+        let scale =
+            |at: u64, of: u64, to: u64| (u128::from(at) * u128::from(to) / u128::from(of.max(1))) as u64;
         let row = scale(row, self.tensor[0], self.rows);
         let column = scale(column, self.tensor[1], self.columns);
         let at = (row * self.columns + column) as usize;

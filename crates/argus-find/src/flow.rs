@@ -73,14 +73,15 @@ pub(crate) fn pieces(record: &Record) -> Vec<Range<u64>> {
     let count = shape.iter().try_fold(1u64, |product, &extent| product.checked_mul(extent));
     let dims = || shape.iter().zip(&strides);
     if count.is_none_or(|count| count > MAX_PIECES) || bits < 8 {
-        let last = dims().fold(0u64, |sum, (&extent, &stride)| {
-            sum.saturating_add((extent - 1).saturating_mul(stride))
-        });
+        let last = dims()
+            .fold(0u64, |sum, (&extent, &stride)| sum.saturating_add((extent - 1).saturating_mul(stride)));
         return vec![address..address.saturating_add(whole(last.saturating_add(run)))];
     }
     let mut starts = vec![0u64];
     for (&extent, &stride) in dims() {
-        let inner = starts.iter().flat_map(|&start| (0..extent).map(move |i| start.saturating_add(i.saturating_mul(stride))));
+        let inner = starts
+            .iter()
+            .flat_map(|&start| (0..extent).map(move |i| start.saturating_add(i.saturating_mul(stride))));
         starts = inner.collect();
     }
     let piece = |start: u64| {
@@ -142,7 +143,9 @@ mod tests {
         assert_eq!(stains.0, BTreeMap::from([(10, 25), (30, 40)]));
         stains.remove(12..35);
         assert_eq!(stains.0, BTreeMap::from([(10, 12), (35, 40)]));
-        assert!(stains.meets(11..12) && !stains.meets(12..35) && stains.meets(39..50) && !stains.meets(40..50));
+        assert!(
+            stains.meets(11..12) && !stains.meets(12..35) && stains.meets(39..50) && !stains.meets(40..50)
+        );
         stains.add(0..100);
         assert_eq!(stains.0, BTreeMap::from([(0, 100)]));
         stains.remove(0..100);

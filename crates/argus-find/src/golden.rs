@@ -291,18 +291,25 @@ fn convert(
             Ok(Values::Own(pairs.collect()))
         }
         Stored::Raw(size) if size * 8 == dtype.bits() as usize => Ok(Values::Own(bytes.to_vec())),
-        Stored::Raw(size) => Err(format!("it holds raw elements of {size} bytes, the tensor is {}", dtype.name())),
+        Stored::Raw(size) => {
+            Err(format!("it holds raw elements of {size} bytes, the tensor is {}", dtype.name()))
+        }
         Stored::F64 if dtype.is_float() => {
-            let narrowed = bytes.as_chunks::<8>().0.iter().flat_map(|raw| {
-                (f64::from_le_bytes(*raw) as f32).to_le_bytes()
-            });
+            let narrowed = bytes
+                .as_chunks::<8>()
+                .0
+                .iter()
+                .flat_map(|raw| (f64::from_le_bytes(*raw) as f32).to_le_bytes());
             Ok(Values::F32(narrowed.collect()))
         }
         Stored::As(stored) if stored.is_float() && dtype.is_float() => {
-            let wide = |index| element(stored, bytes, index).map_or(f32::NAN, |number| number.as_f64() as f32);
+            let wide =
+                |index| element(stored, bytes, index).map_or(f32::NAN, |number| number.as_f64() as f32);
             Ok(Values::F32((0..elements).flat_map(|index| wide(index).to_le_bytes()).collect()))
         }
-        Stored::As(stored) if !stored.is_float() && !dtype.is_float() => integers(bytes, stored, dtype, elements),
+        Stored::As(stored) if !stored.is_float() && !dtype.is_float() => {
+            integers(bytes, stored, dtype, elements)
+        }
         _ => Err(format!("its numbers are of another kind than the tensor's {}", dtype.name())),
     }
 }
@@ -354,7 +361,8 @@ fn npz_members(file: &Path) -> Result<Vec<String>, GoldenError> {
 
 fn npz_member(file: &Path, member: &str) -> Result<Vec<u8>, GoldenError> {
     let mut archive = archive(file)?;
-    let entry = archive.zip_archive().by_name(member).map_err(|error| not_npz(file, &io::Error::other(error)))?;
+    let entry =
+        archive.zip_archive().by_name(member).map_err(|error| not_npz(file, &io::Error::other(error)))?;
     let mut bytes = Vec::new();
     entry.take(MAX_MEMBER).read_to_end(&mut bytes).map_err(|error| not_npz(file, &error))?;
     Ok(bytes)
@@ -384,13 +392,22 @@ mod tests {
         assert_eq!(convert(&f64s, Stored::F64, Some(2), DType::Bf16, 2), Ok(Values::F32(f32s.clone())));
         assert_eq!(convert(&f32s, Stored::As(DType::F32), Some(2), DType::F32, 2), Ok(Values::Own(f32s)));
         let i64s: Vec<u8> = [7i64, -1].iter().flat_map(|v| v.to_le_bytes()).collect();
-        assert_eq!(convert(&i64s, Stored::As(DType::I64), Some(2), DType::I8, 2), Ok(Values::Own(vec![7, 0xff])));
+        assert_eq!(
+            convert(&i64s, Stored::As(DType::I64), Some(2), DType::I8, 2),
+            Ok(Values::Own(vec![7, 0xff]))
+        );
         assert!(convert(&i64s, Stored::As(DType::I64), Some(2), DType::U8, 2).unwrap_err().contains("-1"));
         assert_eq!(
             convert(&[1, 2, 3], Stored::As(DType::U8), Some(3), DType::Fp4E2M1, 3),
             Ok(Values::Own(vec![0x21, 0x03]))
         );
-        assert!(convert(&[0; 4], Stored::As(DType::F32), Some(1), DType::F32, 2).unwrap_err().contains("1 elements"));
-        assert!(convert(&[0; 3], Stored::As(DType::F32), Some(1), DType::F32, 1).unwrap_err().contains("3 bytes"));
+        assert!(
+            convert(&[0; 4], Stored::As(DType::F32), Some(1), DType::F32, 2)
+                .unwrap_err()
+                .contains("1 elements")
+        );
+        assert!(
+            convert(&[0; 3], Stored::As(DType::F32), Some(1), DType::F32, 1).unwrap_err().contains("3 bytes")
+        );
     }
 }

@@ -156,8 +156,7 @@ pub fn report(subject: Side<'_>, expectation: &Expectation<'_>, findings: &Findi
             },
         })
         .collect();
-    let task_reports =
-        tasks.order().iter().map(|&at| task_report(subject, findings, at)).collect::<Vec<_>>();
+    let task_reports = tasks.order().iter().map(|&at| task_report(subject, findings, at)).collect::<Vec<_>>();
     let edges = (0..tasks.len())
         .flat_map(|at| tasks.predecessors(at).iter().map(move |edge| (edge.task, at)))
         .map(|(from, to)| [position[from], position[to]]);
@@ -201,12 +200,7 @@ fn tolerances(findings: &Findings) -> Vec<String> {
     sentences
 }
 
-fn closer(
-    subject: Side<'_>,
-    expectation: &Expectation<'_>,
-    findings: &Findings,
-    at: usize,
-) -> Vec<Closer> {
+fn closer(subject: Side<'_>, expectation: &Expectation<'_>, findings: &Findings, at: usize) -> Vec<Closer> {
     let wrong = findings.tasks[at].outputs.iter().filter(|output| output.agreement == Agreement::Beyond);
     wrong.filter_map(|output| one_closer(subject, expectation, at, output)).collect()
 }
@@ -236,7 +230,7 @@ fn one_closer(
 
 fn task_report(subject: Side<'_>, findings: &Findings, at: usize) -> TaskReport {
     let (task, finding) = (subject.tasks.get(at), &findings.tasks[at]);
-    let mut why = finding.remarks.clone();
+    let mut why: Vec<String> = finding.remarks.iter().chain(&finding.input_remarks).cloned().collect();
     if let Verdict::Unknown(reason) = &finding.verdict
         && !why.contains(reason)
     {
@@ -277,7 +271,8 @@ fn unaligned(subject: Side<'_>, expectation: &Expectation<'_>, findings: &Findin
     let (Some(alignment), Expectation::Against(other)) = (&findings.alignment, expectation) else {
         return Unaligned::default();
     };
-    let names = |side: Side<'_>, places: &[usize]| places.iter().map(|&at| side.tasks.get(at).label()).collect();
+    let names =
+        |side: Side<'_>, places: &[usize]| places.iter().map(|&at| side.tasks.get(at).label()).collect();
     Unaligned {
         by: match alignment.by {
             AlignedBy::TaskId => "task id",
@@ -337,8 +332,7 @@ fn recognise(
         same_layout && input.arg_index == record.arg_index && input.logical_bytes == record.logical_bytes
     });
     let before = before.and_then(|input| dump.payload(&input).ok());
-    let stale: Vec<(String, Record)> =
-        if same_layout { earlier(subject, at, record) } else { Vec::new() };
+    let stale: Vec<(String, Record)> = if same_layout { earlier(subject, at, record) } else { Vec::new() };
     let stale: Vec<Candidate<'_>> = stale
         .iter()
         .filter_map(|(label, record)| Some(Candidate { label, bytes: dump.payload(record).ok()? }))

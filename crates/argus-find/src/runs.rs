@@ -79,7 +79,8 @@ pub fn part(sides: &[Side<'_>]) -> Parting {
 fn compare(first: Side<'_>, at: usize, other: Side<'_>, place: usize) -> Same {
     let (a, b) = (first.tasks.get(at), other.tasks.get(place));
     let Arguments { pairs: inputs, .. } = pair_arguments(first.dump, &a.inputs, other.dump, &b.inputs);
-    let Arguments { pairs: outputs, unpaired } = pair_arguments(first.dump, &a.outputs, other.dump, &b.outputs);
+    let Arguments { pairs: outputs, unpaired } =
+        pair_arguments(first.dump, &a.outputs, other.dump, &b.outputs);
     for &(one, two) in &inputs {
         match equal_bits(first.dump, one, other.dump, two) {
             Ok(true) => {}

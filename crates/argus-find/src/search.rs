@@ -83,7 +83,8 @@ pub struct TaskFinding {
     pub verdict: Verdict,
     pub inputs: Vec<Comparison>,
     pub outputs: Vec<Comparison>,
-    /// What could not be compared, and why.
+    /// What could not be compared, and why: of its inputs, and of everything else.
+    pub input_remarks: Vec<String>,
     pub remarks: Vec<String>,
 }
 
@@ -193,6 +194,7 @@ fn unjudged() -> TaskFinding {
         verdict: Verdict::Unknown("nothing was compared".to_owned()),
         inputs: Vec::new(),
         outputs: Vec::new(),
+        input_remarks: Vec::new(),
         remarks: Vec::new(),
     }
 }
@@ -216,7 +218,7 @@ fn task_against(
         let one = |&(left, right): &(usize, usize)| pair(subject.dump, left, other.dump, right, options);
         pairs.iter().map(one).collect()
     };
-    finding.inputs = compare_all(&a.inputs, &b.inputs, &mut finding.remarks);
+    finding.inputs = compare_all(&a.inputs, &b.inputs, &mut finding.input_remarks);
     finding.outputs = compare_all(&a.outputs, &b.outputs, &mut finding.remarks);
     finding
 }
@@ -291,11 +293,16 @@ fn task_isolated(subject: Side<'_>, at: usize, references: &dyn References, opti
             continue;
         }
         let label = "the kernel's reference".to_owned();
-        let comparison = match (expected.iter().find(|e| e.slot == record.arg_index), subject.dump.payload(&record)) {
-            (None, _) => Comparison::unknown(&record, label, "its reference says nothing about it".to_owned()),
-            (_, Err(error)) => Comparison::unknown(&record, label, error.to_string()),
-            (Some(expected), Ok(payload)) => compare(&record, payload, &expected.bytes, label, Some(expected), options),
-        };
+        let comparison =
+            match (expected.iter().find(|e| e.slot == record.arg_index), subject.dump.payload(&record)) {
+                (None, _) => {
+                    Comparison::unknown(&record, label, "its reference says nothing about it".to_owned())
+                }
+                (_, Err(error)) => Comparison::unknown(&record, label, error.to_string()),
+                (Some(expected), Ok(payload)) => {
+                    compare(&record, payload, &expected.bytes, label, Some(expected), options)
+                }
+            };
         finding.outputs.push(comparison);
     }
     finding
@@ -328,13 +335,20 @@ fn arguments<'a>(dump: &'a Dump, task: &Task) -> Vec<Argument<'a>> {
 }
 
 fn evidence(finding: &TaskFinding) -> Evidence {
-    let agreements = |list: &[Comparison]| list.iter().map(|comparison| comparison.agreement.clone()).collect();
+    let agreements =
+        |list: &[Comparison]| list.iter().map(|comparison| comparison.agreement.clone()).collect();
     let mut outputs: Vec<Agreement> = agreements(&finding.outputs);
     let nothing = outputs.is_empty().then(|| {
         finding.remarks.first().cloned().unwrap_or_else(|| "no output of it was captured".to_owned())
     });
     outputs.extend(finding.remarks.iter().filter(|_| nothing.is_none()).cloned().map(Agreement::Unknown));
-    Evidence { inputs: agreements(&finding.inputs), outputs, reads_wrong: false, nothing }
+    // Scalars come from the orchestration, and raw kernels have others than those with descriptors. They explain
+    // an output that differs; by themselves they are nobody's error.
+    let differs = outputs.contains(&Agreement::Beyond);
+    let explaining = finding.inputs.iter().filter(|input| differs || input.kind == Kind::Tensor);
+    let mut inputs: Vec<Agreement> = explaining.map(|input| input.agreement.clone()).collect();
+    inputs.extend(finding.input_remarks.iter().cloned().map(Agreement::Unknown));
+    Evidence { inputs, outputs, reads_wrong: false, nothing }
 }
 
 fn verdicts_against(tasks: &Tasks, findings: &[TaskFinding]) -> Vec<Verdict> {
@@ -419,13 +433,15 @@ pub(crate) fn again(
         Expectation::Golden(folder) => match folder.values(place(&record), dtype, record.numel()?)?.ok()?.1 {
             Values::Own(bytes) => own(bytes),
             Values::F32(wanted) => {
-                let widened = Some(crate::compare::widen(dtype, subject.dump.payload(&record).ok()?, record.numel()?)?);
+                let widened =
+                    Some(crate::compare::widen(dtype, subject.dump.payload(&record).ok()?, record.numel()?)?);
                 Some(Again { dtype: DType::F32, wanted, widened })
             }
         },
         Expectation::Isolated(references) => {
             let task = subject.tasks.get(at);
-            let expected = references.expected(&Call { task, arguments: arguments(subject.dump, task) }).ok()?;
+            let expected =
+                references.expected(&Call { task, arguments: arguments(subject.dump, task) }).ok()?;
             let expected = expected.into_iter().find(|expected| expected.slot == record.arg_index)?;
             let mut wanted = expected.bytes;
             if let (Some(mask), Ok(actual)) = (expected.unchecked, subject.dump.payload(&record)) {

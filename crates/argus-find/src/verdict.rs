@@ -78,7 +78,9 @@ pub fn against(evidence: &Evidence, behind_wrong: bool) -> Verdict {
         return clean_or_unknown(evidence, &evidence.outputs);
     }
     match first_unknown(&evidence.inputs) {
-        Some(why) => Verdict::Unknown(format!("its outputs differ, but not every input could be compared: {why}")),
+        Some(why) => {
+            Verdict::Unknown(format!("its outputs differ, but not every input could be compared: {why}"))
+        }
         None => Verdict::Introduced,
     }
 }

@@ -39,9 +39,8 @@ fn program(began: Began) -> Program {
     };
     let orchestration = Orchestration::TensormapAndRingbuffer(Arc::new(move |trb, args| {
         *began.lock().expect("nobody panics with it") = Some(Instant::now());
-        (0..TASKS).try_for_each(|task| {
-            trb.submit_aiv(FuncId(0), Arg::new().input(args.tensor(task)?)).map(drop)
-        })
+        (0..TASKS)
+            .try_for_each(|task| trb.submit_aiv(FuncId(0), Arg::new().input(args.tensor(task)?)).map(drop))
     }));
     Program { orchestration, kernels: KernelTable::new(vec![look]).expect("one kernel") }
 }
@@ -115,7 +114,9 @@ fn main() {
     let [mapped, direct, copied, buffered] =
         best.map(|time| (TASKS * BYTES) as f64 / time.as_secs_f64() / 1e9);
     let limit = direct.max(buffered);
-    eprintln!("large tensors, best of {ROUNDS}, GB/s: plain direct {direct:.2}, plain buffered {buffered:.2}");
+    eprintln!(
+        "large tensors, best of {ROUNDS}, GB/s: plain direct {direct:.2}, plain buffered {buffered:.2}"
+    );
     for (name, rate) in [("a2a3sim", mapped), ("a5sim", copied)] {
         eprintln!("  captured on {name} {rate:.2}: {:.0} % of the best plain write", rate / limit * 100.0);
     }

@@ -25,7 +25,10 @@ pub fn export(args: &ExportArgs) -> Result<ExitCode, Failure> {
         ExportFormat::Csv => Format::Csv,
     };
     if args.payload && format != Format::Parquet {
-        let error = anyhow::anyhow!("--payload puts payloads into Parquet; {} holds them anyway, or never", format.name());
+        let error = anyhow::anyhow!(
+            "--payload puts payloads into Parquet; {} holds them anyway, or never",
+            format.name()
+        );
         return Err(Failure::usage(error));
     }
     let dump = dumps::open(args.dump.as_deref())?;

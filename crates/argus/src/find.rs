@@ -97,9 +97,16 @@ fn judge(subject: Side<'_>, expectation: &Expectation<'_>, options: Options, jso
 fn unused(folder: &Folder, tasks: &Tasks) -> Vec<String> {
     let places = folder.places().into_iter().filter(|place| tasks.find(place.task).is_none());
     let mut notes: Vec<String> = places
-        .map(|place| format!("the folder expects argument {} of task 0x{:016x}, which the dump does not have", place.argument, place.task))
+        .map(|place| {
+            format!(
+                "the folder expects argument {} of task 0x{:016x}, which the dump does not have",
+                place.argument, place.task
+            )
+        })
         .collect();
-    notes.extend(folder.ignored.iter().map(|name| format!("{name} names no task and argument: it was not used")));
+    notes.extend(
+        folder.ignored.iter().map(|name| format!("{name} names no task and argument: it was not used")),
+    );
     notes
 }
 

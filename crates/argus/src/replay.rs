@@ -51,8 +51,18 @@ pub fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
 
 fn options(args: &ReplayArgs) -> Result<Options, Failure> {
     let mut options = Options {
-        watches: args.watch.iter().map(|text| Watch::parse(text)).collect::<Result<_, _>>().map_err(Failure::usage)?,
-        probes: args.probe.iter().map(|text| Probe::parse(text)).collect::<Result<_, _>>().map_err(Failure::usage)?,
+        watches: args
+            .watch
+            .iter()
+            .map(|text| Watch::parse(text))
+            .collect::<Result<_, _>>()
+            .map_err(Failure::usage)?,
+        probes: args
+            .probe
+            .iter()
+            .map(|text| Probe::parse(text))
+            .collect::<Result<_, _>>()
+            .map_err(Failure::usage)?,
         break_on_nan: args.break_on.is_some(),
         ..Options::default()
     };

@@ -107,7 +107,8 @@ fn record_object(dump: &Dump, record: &Record, summary: Option<&Summary>) -> Val
 }
 
 const COLUMNS: [&str; 14] = [
-    "INDEX", "TASK", "KERNEL", "STAGE", "ARG", "DTYPE", "MIN", "MAX", "MEAN", "STD", "ZERO", "NAN", "INF", "DISTINCT",
+    "INDEX", "TASK", "KERNEL", "STAGE", "ARG", "DTYPE", "MIN", "MAX", "MEAN", "STD", "ZERO", "NAN", "INF",
+    "DISTINCT",
 ];
 
 fn record_table<'a>(dump: &Dump, records: impl Iterator<Item = &'a (Record, Option<Summary>)>) -> String {
@@ -115,7 +116,9 @@ fn record_table<'a>(dump: &Dump, records: impl Iterator<Item = &'a (Record, Opti
     for (record, summary) in records {
         let Some(summary) = summary else { continue };
         let number = |value: Option<Number>| {
-            value.map_or(String::new(), |value| text::number(record.dtype.unwrap_or(argus_abi::DType::F32), value))
+            value.map_or(String::new(), |value| {
+                text::number(record.dtype.unwrap_or(argus_abi::DType::F32), value)
+            })
         };
         let float = |value: Option<f64>| value.map_or(String::new(), |value| text::float(value, 6));
         rows.add_row([
@@ -228,7 +231,19 @@ impl Group {
 
 fn group_table(groups: &[Group]) -> String {
     let mut rows = table::plain(&[
-        "KERNEL", "STAGE", "ARG", "DTYPE", "RECORDS", "ELEMENTS", "MIN", "MAX", "MEAN", "ZERO", "NAN", "INF", "SUBNORMAL",
+        "KERNEL",
+        "STAGE",
+        "ARG",
+        "DTYPE",
+        "RECORDS",
+        "ELEMENTS",
+        "MIN",
+        "MAX",
+        "MEAN",
+        "ZERO",
+        "NAN",
+        "INF",
+        "SUBNORMAL",
     ]);
     for group in groups {
         let float = |value: Option<f64>| value.map_or(String::new(), |value| text::float(value, 6));

@@ -36,7 +36,12 @@ fn text(dump: &Dump, verdict: &Verdict) -> String {
     _ = writeln!(
         text,
         "checked {} records, {} payloads with {} bytes, {} checksums, {} tasks, {} edges",
-        checked.records, checked.payloads, checked.payload_bytes, checked.checksums, checked.tasks, checked.edges,
+        checked.records,
+        checked.payloads,
+        checked.payload_bytes,
+        checked.checksums,
+        checked.tasks,
+        checked.edges,
     );
     for note in dump.notes() {
         _ = writeln!(text, "{NOTE}note:{NOTE:#} {note}");
@@ -52,7 +57,9 @@ fn text(dump: &Dump, verdict: &Verdict) -> String {
     _ = match (defects, count(verdict, Severity::Warning)) {
         (0, 0) => writeln!(text, "\n{GOOD}SOUND{GOOD:#}"),
         (0, warnings) => writeln!(text, "\n{GOOD}SOUND{GOOD:#}  {warnings} warnings"),
-        (defects, warnings) => writeln!(text, "\n{BAD}DEFECTIVE{BAD:#}  {defects} defects, {warnings} warnings"),
+        (defects, warnings) => {
+            writeln!(text, "\n{BAD}DEFECTIVE{BAD:#}  {defects} defects, {warnings} warnings")
+        }
     };
     text
 }

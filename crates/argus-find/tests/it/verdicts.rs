@@ -3,8 +3,8 @@
 use std::path::Path;
 
 use argus_abi::capture::{
-    ArgumentEntry, ENTRY_MAGIC, ENTRY_VERSION, EdgesEntry, EntryHeader, TaskEntry, argument_flags, edge_reason,
-    what,
+    ArgumentEntry, ENTRY_MAGIC, ENTRY_VERSION, EdgesEntry, EntryHeader, TaskEntry, argument_flags,
+    edge_reason, what,
 };
 use argus_abi::{CoreType, DType, Role, Stage};
 use argus_capture::Sink;
@@ -295,7 +295,10 @@ fn tasks_of_other_ids_are_matched_by_structure() {
     assert_eq!(findings.alignment.as_ref().unwrap().by, AlignedBy::Structure);
     assert_eq!(firsts(&tasks, &findings), [0x2_0000_0002]);
     let told = report(side, &Expectation::Against(other), &findings);
-    assert_eq!((told.verdict, told.unaligned.here.len(), told.unaligned.there.len()), (Overall::Differ, 0, 0));
+    assert_eq!(
+        (told.verdict, told.unaligned.here.len(), told.unaligned.there.len()),
+        (Overall::Differ, 0, 0)
+    );
 }
 
 #[test]

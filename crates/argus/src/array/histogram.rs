@@ -25,9 +25,8 @@ impl Histogram {
             let picked = (0..elements.div_ceil(step)).map(move |index| index * step);
             picked.filter_map(|index| array.get(index)).map(Number::as_f64).filter(|value| value.is_finite())
         };
-        let (min, max) = values().fold((f64::INFINITY, f64::NEG_INFINITY), |(min, max), value| {
-            (min.min(value), max.max(value))
-        });
+        let (min, max) = values()
+            .fold((f64::INFINITY, f64::NEG_INFINITY), |(min, max), value| (min.min(value), max.max(value)));
         if min > max {
             return None;
         }
@@ -66,8 +65,10 @@ mod tests {
 
     #[test]
     fn values_are_counted_between_the_extremes() {
-        let payload: Vec<u8> =
-            [0f32, 0.0, 1.0, 2.0, 4.0, f32::NAN, f32::INFINITY].iter().flat_map(|v| v.to_le_bytes()).collect();
+        let payload: Vec<u8> = [0f32, 0.0, 1.0, 2.0, 4.0, f32::NAN, f32::INFINITY]
+            .iter()
+            .flat_map(|v| v.to_le_bytes())
+            .collect();
         let array = Array { dtype: DType::F32, payload: &payload };
         let histogram = Histogram::of(&array, 7, 4).unwrap();
         assert_eq!(histogram, Histogram { min: 0.0, max: 4.0, counts: vec![2, 1, 1, 1] });

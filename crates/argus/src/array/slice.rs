@@ -156,10 +156,7 @@ mod tests {
         let message = |text: &str| Part::parse(text, &[2, 3]).unwrap_err().to_string();
         assert_eq!(message("a"), "'a' in slice 'a' is neither a number nor start:stop:step");
         assert_eq!(message("0,1,2"), "slice '0,1,2' has 3 parts, the tensor has 2 dimensions");
-        assert_eq!(
-            message("0,3"),
-            "index 3 of slice '0,3' is outside dimension 1, which has 3 elements"
-        );
+        assert_eq!(message("0,3"), "index 3 of slice '0,3' is outside dimension 1, which has 3 elements");
         assert_eq!(message("-3"), "index -3 of slice '-3' is outside dimension 0, which has 2 elements");
         assert_eq!(message("::0"), "the step of '::0' in slice '::0' is 0; it must go somewhere");
     }

@@ -25,8 +25,7 @@ pub fn runs(args: &FindArgs) -> Result<ExitCode, Failure> {
     }
     let dumps: Vec<Dump> = args.runs.iter().map(|path| dumps::open(Some(path))).collect::<Result<_, _>>()?;
     let tasks: Vec<Tasks> = dumps.iter().map(|dump| Tasks::of(dump, None)).collect();
-    let sides: Vec<Side<'_>> =
-        dumps.iter().zip(&tasks).map(|(dump, tasks)| Side { dump, tasks }).collect();
+    let sides: Vec<Side<'_>> = dumps.iter().zip(&tasks).map(|(dump, tasks)| Side { dump, tasks }).collect();
     let parting = part(&sides);
     let races = races(&dumps[0], &tasks[0]);
     if args.json {
@@ -62,10 +61,19 @@ fn text(dumps: &[Dump], tasks: &Tasks, parting: &Parting, races: &[Race]) -> Str
             .runs
             .iter()
             .map(|(run, record)| {
-                format!("{}: argument {}", dumps[*run].directory().display(), dumps[0].record(*record).arg_index)
+                format!(
+                    "{}: argument {}",
+                    dumps[*run].directory().display(),
+                    dumps[0].record(*record).arg_index
+                )
             })
             .collect();
-        _ = writeln!(text, "{first}{}: equal inputs, other outputs in {}", tasks.get(begin.task).label(), runs.join("; "));
+        _ = writeln!(
+            text,
+            "{first}{}: equal inputs, other outputs in {}",
+            tasks.get(begin.task).label(),
+            runs.join("; ")
+        );
     }
     for (task, why) in parting.unknown.iter().take(LISTED) {
         _ = writeln!(text, "{NOTE}unknown{NOTE:#} {}: {why}", tasks.get(*task).label());

@@ -57,7 +57,8 @@ pub fn of(dump: &Dump, args: &SceneArgs) -> Result<Option<Known>, Failure> {
     let mut known = Known { scene, case, runtimes, names: BTreeMap::new(), graph: None };
     match dump.graph() {
         Some(graph) => {
-            known.names = graph.kernels.iter().map(|kernel| (kernel.func_id as i32, kernel.name.clone())).collect();
+            known.names =
+                graph.kernels.iter().map(|kernel| (kernel.func_id as i32, kernel.name.clone())).collect();
         }
         None => known.reconstruct(dump)?,
     }
@@ -66,9 +67,10 @@ pub fn of(dump: &Dump, args: &SceneArgs) -> Result<Option<Known>, Failure> {
 
 /// Said when references are asked for and nobody knows the scene.
 pub fn unknown() -> Failure {
-    super::impossible("the dump does not say which scene it belongs to, so there are no references".to_owned()).hint(
-        "name it with --scene and --case, or compare with --against DUMP or --golden DIR".to_owned(),
+    super::impossible(
+        "the dump does not say which scene it belongs to, so there are no references".to_owned(),
     )
+    .hint("name it with --scene and --case, or compare with --against DUMP or --golden DIR".to_owned())
 }
 
 impl Known {
@@ -102,8 +104,17 @@ impl Known {
         let Some(graph) = &self.graph else { return Ok(None) };
         let task = |(&id, task): (&u64, &isolated::SceneTask)| {
             let mut different: Vec<&str> = Vec::new();
-            task.kernels.iter().for_each(|name| if !different.contains(name) { different.push(name) });
-            SuppliedTask { id, funcs: task.func_ids.clone(), kernel: different.join("+"), blocks: task.blocks }
+            task.kernels.iter().for_each(|name| {
+                if !different.contains(name) {
+                    different.push(name)
+                }
+            });
+            SuppliedTask {
+                id,
+                funcs: task.func_ids.clone(),
+                kernel: different.join("+"),
+                blocks: task.blocks,
+            }
         };
         Ok(Some(Supplied {
             from: format!("scene {}", self.scene.name),

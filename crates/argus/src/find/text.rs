@@ -152,8 +152,11 @@ pub fn sentence(finding: &Finding) -> String {
 }
 
 fn inherited(text: &mut String, report: &Report) {
-    let of = |verdict: &str| report.tasks.iter().filter(|task| task.verdict == verdict).map(named).collect::<Vec<_>>();
-    let firsts: Vec<String> = report.first_wrong.iter().filter_map(|f| report.tasks.get(f.task)).map(named).collect();
+    let of = |verdict: &str| {
+        report.tasks.iter().filter(|task| task.verdict == verdict).map(named).collect::<Vec<_>>()
+    };
+    let firsts: Vec<String> =
+        report.first_wrong.iter().filter_map(|f| report.tasks.get(f.task)).map(named).collect();
     let later: Vec<String> = of("introduced").into_iter().filter(|name| !firsts.contains(name)).collect();
     if !later.is_empty() {
         _ = writeln!(text, "\nfurther errors behind the first: {}", listed(&later));
@@ -181,7 +184,17 @@ fn unknown(text: &mut String, report: &Report) {
 
 /// Every pair of records in a line of its own.
 pub fn pairs(report: &Report, all: bool) -> String {
-    let mut rows = table::plain(&["TASK", "KERNEL", "VERDICT", "STAGE", "ARG", "AGREEMENT", "BEYOND", "MAX ABS", "REL L2"]);
+    let mut rows = table::plain(&[
+        "TASK",
+        "KERNEL",
+        "VERDICT",
+        "STAGE",
+        "ARG",
+        "AGREEMENT",
+        "BEYOND",
+        "MAX ABS",
+        "REL L2",
+    ]);
     let mut left_out = 0;
     for task in &report.tasks {
         for (stage, list) in [("before", &task.inputs), ("after", &task.outputs)] {

@@ -113,7 +113,9 @@ fn tensor(dump: &Dump, record: &Record, values: Option<Option<&str>>, fields: &m
     if let Value::Object(facts) = facts {
         fields.extend(facts.into_iter().filter(|(_, value)| !value.is_null()));
     }
-    let (Some(slice), Some(dtype), Ok(payload)) = (values, record.dtype, dump.payload(record)) else { return };
+    let (Some(slice), Some(dtype), Ok(payload)) = (values, record.dtype, dump.payload(record)) else {
+        return;
+    };
     let array = Array { dtype, payload };
     let part = match slice {
         Some(slice) => match Part::parse(slice, record.shape()) {
@@ -170,7 +172,9 @@ fn plain(value: Number) -> Value {
     const EXACT: u64 = 1 << 53;
     match value {
         Number::Float(value) if value.is_nan() => "NaN".into(),
-        Number::Float(value) if value.is_infinite() => if value > 0.0 { "Infinity" } else { "-Infinity" }.into(),
+        Number::Float(value) if value.is_infinite() => {
+            if value > 0.0 { "Infinity" } else { "-Infinity" }.into()
+        }
         Number::Float(value) => value.into(),
         Number::Signed(value) if value.unsigned_abs() > EXACT => value.to_string().into(),
         Number::Signed(value) => value.into(),

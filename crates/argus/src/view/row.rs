@@ -34,7 +34,10 @@ impl Row {
             format!("{}{}", record.arg_index, if record.ambiguous_index { "?" } else { "" }),
             dtype(record).to_owned(),
             shape(record),
-            record.bin_size.max(record.logical_bytes.filter(|_| record.kind == Kind::Tensor).unwrap_or(0)).to_string(),
+            record
+                .bin_size
+                .max(record.logical_bytes.filter(|_| record.kind == Kind::Tensor).unwrap_or(0))
+                .to_string(),
             glance.text,
         ];
         Row { cells, alarming: glance.alarming }
@@ -79,7 +82,8 @@ impl Glance {
             text = extremes(record.dtype, &summary);
         } else if let Some(statistics) = record.statistics {
             alarming = statistics.nan + statistics.inf > 0;
-            let number = |value: Option<Number>| value.map_or("none".to_owned(), |value| shown(record.dtype, value));
+            let number =
+                |value: Option<Number>| value.map_or("none".to_owned(), |value| shown(record.dtype, value));
             text = format!("{} … {}", number(statistics.min), number(statistics.max));
             if alarming {
                 text += &format!(" NaN {} Inf {}", statistics.nan, statistics.inf);
@@ -140,11 +144,12 @@ pub fn scalar(record: &Record) -> String {
         None => "unknown".to_owned(),
         Some(Scalar::Rounded(value)) => format!("{} (rounded by the dump)", text::float(value, 6)),
         Some(Scalar::Bits(bits)) => {
-            let plain = record.dtype.map_or_else(|| format!("0x{bits:x}"), |dtype| {
-                text::number(dtype, number(dtype, bits))
-            });
+            let plain = record
+                .dtype
+                .map_or_else(|| format!("0x{bits:x}"), |dtype| text::number(dtype, number(dtype, bits)));
             let float = f64::from(f32::from_bits(bits as u32));
-            let meant = record.dtype == Some(DType::U64) && bits >> 32 == 0 && ORDINARY.contains(&float.abs());
+            let meant =
+                record.dtype == Some(DType::U64) && bits >> 32 == 0 && ORDINARY.contains(&float.abs());
             if meant { format!("{plain} (as f32 {})", text::float(float, 6)) } else { plain }
         }
     }

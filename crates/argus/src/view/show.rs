@@ -21,7 +21,10 @@ pub fn show(dump: &Dump, record: &Record, slice: Option<&str>) -> Result<String,
     let mut text = head(dump, record);
     if record.kind == Kind::Scalar {
         if slice.is_some() {
-            return Err(Failure::usage(anyhow::anyhow!("record {} is a scalar: there is nothing to slice", record.index)));
+            return Err(Failure::usage(anyhow::anyhow!(
+                "record {} is a scalar: there is nothing to slice",
+                record.index
+            )));
         }
         _ = writeln!(text, "value      {}", row::scalar(record));
         return Ok(text);
@@ -59,7 +62,9 @@ pub fn show(dump: &Dump, record: &Record, slice: Option<&str>) -> Result<String,
             few => few.to_string(),
         },
     );
-    if let Some(histogram) = Histogram::of(&array, elements, BINS).filter(|histogram| histogram.min < histogram.max) {
+    if let Some(histogram) =
+        Histogram::of(&array, elements, BINS).filter(|histogram| histogram.min < histogram.max)
+    {
         _ = writeln!(text, "histogram  {}", histogram.line());
     }
     let part = match slice {
