@@ -71,11 +71,8 @@ fn by_id(left: Side<'_>, right: Side<'_>) -> Option<Alignment> {
 /// difference, and neither is a stage that was not captured.
 fn same_work(left: Side<'_>, at: usize, right: Side<'_>, other: usize) -> bool {
     let (a, b) = (left.tasks.get(at), right.tasks.get(other));
-    if !a.kernel.is_empty()
-        && !b.kernel.is_empty()
-        && a.kernel != b.kernel
-        && !(numbered(&a.kernel) || numbered(&b.kernel))
-    {
+    // Nothing at all counts as a number here.
+    if a.kernel != b.kernel && !numbered(&a.kernel) && !numbered(&b.kernel) {
         return false;
     }
     let views = |side: Side<'_>, at: usize| -> FxHashMap<_, _> {

@@ -47,7 +47,9 @@ pub fn look(pair: &Pair<'_>, tolerance: &Tolerance) -> Detail {
         if error == 0.0 {
             continue;
         }
-        let beyond = !(error <= tolerance.atol() + tolerance.rtol() * expected.as_f64().abs());
+        // An expected infinity would allow everything.
+        let allowed = tolerance.atol() + tolerance.rtol() * expected.as_f64().abs();
+        let beyond = error > allowed || error == f64::INFINITY;
         map.add(index / columns, index % columns, error, beyond);
         if beyond && (worst.len() < WORST || worst.last().is_some_and(|&(least, _)| error > least)) {
             let place = worst.partition_point(|&(larger, _)| larger >= error);

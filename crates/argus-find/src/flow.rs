@@ -75,7 +75,8 @@ pub(crate) fn pieces(record: &Record) -> Vec<Range<u64>> {
     if count.is_none_or(|count| count > MAX_PIECES) || bits < 8 {
         let last = dims()
             .fold(0u64, |sum, (&extent, &stride)| sum.saturating_add((extent - 1).saturating_mul(stride)));
-        return vec![address..address.saturating_add(whole(last.saturating_add(run)))];
+        let end = address.saturating_add(whole(last.saturating_add(run)));
+        return std::iter::once(address..end).collect();
     }
     let mut starts = vec![0u64];
     for (&extent, &stride) in dims() {

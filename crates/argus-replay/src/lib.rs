@@ -29,7 +29,7 @@
 //! | [`spec`] | arguments from a JSON list |
 //! | [`substitute`] | values for what is missing |
 //! | [`rebuild`] | arguments in a fresh global memory |
-//! | [`run`] | one execution |
+//! | [`mod@run`] | one execution |
 //! | [`observe`] | looking into the kernel while it runs |
 //! | [`compare`] | the verdict |
 //! | [`capsule`] | a task in one portable file |

@@ -131,7 +131,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "SIZE")]
     pub ring_heap: Option<String>,
 
-    /// Make a fault on purpose: KERNEL[:N]:KIND, in the Nth task of a kernel, counted from 0 in the order of
+    /// Make a fault on purpose: `KERNEL[:N]:KIND`, in the Nth task of a kernel, counted from 0 in the order of
     /// submission [default: 0]; may be repeated. Kinds: scale, bitflip, nan, zero-row, shift-row, skip-write,
     /// stale-read
     #[arg(long, value_name = "FAULT")]

@@ -12,7 +12,7 @@
 //! | [`interrupt`] | Ctrl-C ends a run in order |
 //! | [`progress`] | progress of a long run, on a terminal only |
 //! | [`dumps`] | from what was typed to an open dump and some of its records |
-//! | [`view`], [`array`] | `argus view`: records as a table, tensors as text |
+//! | [`view`], [`mod@array`] | `argus view`: records as a table, tensors as text |
 //! | [`tui`] | `argus tui`: a full-screen browser of dumps |
 //! | [`stats`], [`verify`] | `argus stats`, `argus verify` |
 //! | [`export`] | `argus export`, `argus convert` |

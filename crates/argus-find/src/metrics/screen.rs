@@ -264,6 +264,41 @@ mod tests {
         assert_eq!(bf16(&actual, &expected, &wide, 2e6), Some(1048576.0));
     }
 
+    type Screen = fn(&[u8], &[u8], &Limits, f64) -> Option<f64>;
+
+    /// One pair of any bits at a time, under limits that are just wide enough.
+    #[test]
+    fn an_answer_is_never_rounded_and_never_beyond() {
+        let mut state = 1u64;
+        let mut answers = 0;
+        for _ in 0..200_000 {
+            state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+            let (actual, expected) = ((state >> 48) as u16, (state >> 32) as u16);
+            let rtol = [0.0, 0.015, 0.5, 0.9][(state >> 30) as usize % 4];
+            for (answer, value) in [
+                (bf16 as Screen, (|bits| half::bf16::from_bits(bits).to_f64()) as fn(u16) -> f64),
+                (f16, |bits| half::f16::from_bits(bits).to_f64()),
+            ] {
+                let (a, e): (f64, f64) = (value(actual), value(expected));
+                let distance = (a - e).abs();
+                let missing = (distance - rtol * e.abs()).max(0.0);
+                if !missing.is_finite() {
+                    continue;
+                }
+                for atol in [missing * 0.9999, missing * 1.001, missing * 3.0] {
+                    let found =
+                        answer(&actual.to_le_bytes(), &expected.to_le_bytes(), &limits(rtol, atol), 0.0);
+                    if let Some(found) = found {
+                        assert_eq!(found, distance, "{actual:#x} {expected:#x} {rtol} {atol}");
+                        assert!(distance <= atol + rtol * e.abs(), "{actual:#x} {expected:#x} {rtol} {atol}");
+                        answers += 1;
+                    }
+                }
+            }
+        }
+        assert!(answers > 100_000, "{answers}");
+    }
+
     #[test]
     fn special_values_always_need_a_closer_look() {
         let wide = limits(1.0, 1e30);

@@ -230,8 +230,8 @@ fn a_task_that_gives_other_bytes_each_time_is_flaky() {
         core.store_scalar(&to, 1, if count < 3 { 0f32 } else { 1f32 })
     });
     assert!(!proof.passed());
-    let flaky: Vec<(u32, Result<(usize, u64), String>)> =
-        proof.flaky.into_iter().map(|flaky| (flaky.run, flaky.what)).collect();
+    type Told = (u32, Result<(usize, u64), String>);
+    let flaky: Vec<Told> = proof.flaky.into_iter().map(|flaky| (flaky.run, flaky.what)).collect();
     assert_eq!(flaky, [(3, Ok((0, 1)))]);
 }
 
@@ -284,7 +284,7 @@ fn substitutes_take_the_place_of_what_was_not_captured() {
     let npy = |name: &str, header: &str, data: &[u8]| {
         let mut header = header.to_owned();
         // 6 bytes of magic, 2 of version, 2 of length: the data starts at a multiple of 64.
-        while (10 + header.len() + 1) % 64 != 0 {
+        while !(10 + header.len() + 1).is_multiple_of(64) {
             header.push(' ');
         }
         header.push('\n');

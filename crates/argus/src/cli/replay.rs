@@ -68,7 +68,7 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
     pub times: u32,
 
-    /// Tell when an element of an argument changes: 2[17], or 2[1,3]; may be repeated
+    /// Tell when an element of an argument changes: `2[17]`, or `2[1,3]`; may be repeated
     #[arg(long, value_name = "SLOT[INDEX]")]
     pub watch: Vec<String>,
 

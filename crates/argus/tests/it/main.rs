@@ -1,4 +1,5 @@
 //! The command-line tool from the outside: exit codes, words, JSON.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 mod bad_usage;
 mod capture;
