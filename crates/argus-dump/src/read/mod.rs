@@ -14,7 +14,7 @@
 //! | `record` | one captured argument, whatever wrote it down |
 //! | `ours` | a journal as a table of records |
 //! | `foreign` | a manifest as a table of records: April, June, August, and ours without its journal |
-//! | `entry` | one entry of a manifest |
+//! | `entry`, `statistics` | one entry of a manifest; and its statistics |
 //! | `split` | a manifest read by several threads |
 //! | `json` | values that nobody vouches for |
 //! | `graph`, `graph_file` | tasks, kernels and edges; and those of graph.json |
@@ -33,6 +33,7 @@ mod ours;
 mod record;
 mod run;
 mod split;
+mod statistics;
 
 pub(crate) use dump::Records;
 pub use dump::{Age, Dump, Ending, Losses, Skip};

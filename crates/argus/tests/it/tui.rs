@@ -20,6 +20,8 @@ use crate::tool::{argus, argus_in};
 const PATIENCE: Duration = Duration::from_secs(60);
 const ENTER: &str = "\x1b[?1049h";
 const LEAVE: &str = "\x1b[?1049l";
+/// Ends every frame.
+const HIDE_CURSOR: &str = "\x1b[?25l";
 const SHOW_CURSOR: &str = "\x1b[?25h";
 
 /// The browser in a terminal of its own.
@@ -75,13 +77,13 @@ impl Session {
         kill_process(Pid::from_child(&self.child), signal).unwrap();
     }
 
-    /// Waits until the screen satisfies a condition, and gives it.
+    /// Waits until a whole frame satisfies a condition, and gives it.
     fn until(&self, what: &str, holds: impl Fn(&str) -> bool) -> String {
         let deadline = Instant::now() + PATIENCE;
         let mut bytes = self.written.0.lock().unwrap();
         loop {
             let screen = screen(&bytes, self.size);
-            if holds(&screen) {
+            if bytes.ends_with(HIDE_CURSOR.as_bytes()) && holds(&screen) {
                 return screen;
             }
             let rest = deadline.saturating_duration_since(Instant::now());
