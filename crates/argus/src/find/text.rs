@@ -43,12 +43,7 @@ pub fn summary(report: &Report) -> String {
     }
     _ = writeln!(text, "\n{}", verdict(report));
     if let Some(first) = report.first_wrong.first() {
-        _ = writeln!(
-            text,
-            "{NOTE}next:{NOTE:#} argus replay {dump} --task {id}\n      argus trace {dump} --task {id} -o trace",
-            dump = report.dump,
-            id = first.id,
-        );
+        _ = writeln!(text, "{NOTE}next:{NOTE:#} argus replay {} --task {}", report.dump, first.id);
     }
     text
 }

@@ -250,7 +250,7 @@ fn next(report: &Report<'_>) -> String {
     };
     let command = match (&report.proof.outcome.result, report.proof.passed()) {
         (Err(_), _) | (_, false) => format!("argus replay {subject} --break-on nan"),
-        (Ok(_), true) => format!("argus trace {subject} -o trace"),
+        (Ok(_), true) => format!("argus replay {subject} --capsule task.capsule"),
     };
     format!("{NOTE}next:{NOTE:#} {command}\n")
 }
