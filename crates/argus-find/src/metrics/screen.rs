@@ -269,17 +269,18 @@ mod tests {
     /// One pair of any bits at a time, under limits that are just wide enough.
     #[test]
     fn an_answer_is_never_rounded_and_never_beyond() {
+        let formats: [(Screen, fn(u16) -> f64); 2] = [
+            (bf16, |bits| half::bf16::from_bits(bits).to_f64()),
+            (f16, |bits| half::f16::from_bits(bits).to_f64()),
+        ];
         let mut state = 1u64;
         let mut answers = 0;
         for _ in 0..200_000 {
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             let (actual, expected) = ((state >> 48) as u16, (state >> 32) as u16);
             let rtol = [0.0, 0.015, 0.5, 0.9][(state >> 30) as usize % 4];
-            for (answer, value) in [
-                (bf16 as Screen, (|bits| half::bf16::from_bits(bits).to_f64()) as fn(u16) -> f64),
-                (f16, |bits| half::f16::from_bits(bits).to_f64()),
-            ] {
-                let (a, e): (f64, f64) = (value(actual), value(expected));
+            for (answer, value) in formats {
+                let (a, e) = (value(actual), value(expected));
                 let distance = (a - e).abs();
                 let missing = (distance - rtol * e.abs()).max(0.0);
                 if !missing.is_finite() {
