@@ -31,6 +31,7 @@
 //! | `transport` | reading a lane in place or by copies |
 //! | `collector`, [`Sink`] | host half |
 //! | `session` | one capture from start to finish |
+//! | [`times`] | when what ran where |
 
 pub mod control;
 mod sync;
@@ -55,6 +56,8 @@ mod session;
 mod sink;
 #[cfg(not(loom_capture))]
 mod status;
+#[cfg(not(loom_capture))]
+pub mod times;
 #[cfg(not(loom_capture))]
 mod transport;
 #[cfg(not(loom_capture))]

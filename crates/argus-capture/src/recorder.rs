@@ -3,6 +3,8 @@
 //! Knows no operating system: time passes in a [`Backoff`], memory is read through windows. An entry that
 //! has room costs two stores to lines of its own and no look at the other side.
 
+use std::sync::atomic::Ordering;
+
 use argus_abi::Tensor;
 use argus_abi::capture::{
     ArgumentEntry, EDGES_PER_ENTRY, ENTRY_BYTES, ENTRY_MAGIC, ENTRY_VERSION, EdgesEntry, EntryHeader,
@@ -61,6 +63,12 @@ impl<B: Backoff> LaneRecorder<B> {
     /// The number of the lane, as in its entries.
     pub fn lane(&self) -> u8 {
         self.lane
+    }
+
+    /// How long the lane has waited for room so far.
+    pub fn waited_ns(&mut self) -> u64 {
+        // Relaxed: only this side adds to it.
+        self.ring.parts().1.ledger.wait_ns.load(Ordering::Relaxed)
     }
 
     /// Records one argument. Its payload is the content of `view` now, in logical order, unless the flags

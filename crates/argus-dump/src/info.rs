@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use argus_abi::args::KernelAbi;
 use argus_abi::{ArgDirection, CoreType, DType, Kind};
+use argus_capture::times::RunTimes;
 use serde::Serialize;
 use serde_json::{Map, Value};
 
@@ -155,6 +156,8 @@ pub struct RunEnd {
     pub ledger: LedgerSummary,
     /// Faults that were made on purpose, free in form.
     pub injections: Vec<Value>,
+    /// When what ran where; empty if nobody knows.
+    pub times: RunTimes,
 }
 
 /// What a finished dump holds.

@@ -8,6 +8,7 @@
 //! tensor_dump.bin      payloads, one after the other, equal ones once
 //! tensor_dump.journal  fixed-size checksummed entries, appended as they come
 //! tensor_dump.json     the manifest, written at the end, by rename
+//! timeline.json        when what ran where, written at the end, by rename
 //! graph.json           kernels, tasks, edges and scopes, written at the end, by rename
 //! run.json             who ran what, written at the start and again at the end, by rename
 //! ```
@@ -56,6 +57,7 @@ mod stream;
 pub mod summary;
 mod tally;
 mod text;
+mod times;
 pub mod verify;
 pub mod writer;
 
@@ -80,5 +82,7 @@ pub const JOURNAL_FILE: &str = "tensor_dump.journal";
 pub const MANIFEST_FILE: &str = "tensor_dump.json";
 /// Name of the graph.
 pub const GRAPH_FILE: &str = "graph.json";
+/// Name of the times of the run.
+pub const TIMELINE_FILE: &str = "timeline.json";
 /// Name of the description of the run.
 pub const RUN_FILE: &str = "run.json";

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 use argus_abi::capture::{ArgumentEntry, EdgesEntry, SkipEntry, TaskEntry, argument_flags};
 use argus_abi::{DType, Kind, MAX_DIMS, Stage};
 use argus_capture::Sink;
+use argus_capture::times::RunTimes;
 
 use crate::atomic::{self, Draft};
 use crate::directory::holds_dump;
@@ -20,7 +21,8 @@ use crate::run;
 use crate::spool::{Failure, Spool, Target};
 use crate::stats::Accumulator;
 use crate::stream::Stream;
-use crate::{GRAPH_FILE, JOURNAL_FILE, MANIFEST_FILE, PAYLOAD_FILE, RUN_FILE};
+use crate::times;
+use crate::{GRAPH_FILE, JOURNAL_FILE, MANIFEST_FILE, PAYLOAD_FILE, RUN_FILE, TIMELINE_FILE};
 
 /// Writes one dump.
 ///
@@ -164,6 +166,7 @@ impl DumpWriter {
                     }),
                     ledger: end.ledger,
                     injections: end.injections,
+                    times: RunTimes::default(),
                 };
                 let end = Some((&told, &summary));
                 let _ = run::write(&self.directory, &self.info, &self.options, &self.started, end);
@@ -194,6 +197,13 @@ impl DumpWriter {
         let mut graph = Draft::create(&self.directory, GRAPH_FILE, self.options.direct)?;
         graph.stream.write(spool, &graph::text(&self.info.kernels, &self.tasks, &self.edges))?;
         graph.stream.seal(spool, sync)?;
+        // A dump that was made out of another one has no times of its own.
+        let mut timeline = None;
+        if end.times != RunTimes::default() {
+            let draft = timeline.insert(Draft::create(&self.directory, TIMELINE_FILE, self.options.direct)?);
+            draft.stream.write(spool, &times::text(&end.times))?;
+            draft.stream.seal(spool, sync)?;
+        }
         let mut roles = [0; 3];
         for record in &self.records {
             if let Some(count) = roles.get_mut(usize::from(record.role)) {
@@ -214,6 +224,7 @@ impl DumpWriter {
         manifest.stream.seal(spool, sync)?;
         spool.wait()?;
         graph.publish()?;
+        timeline.map_or(Ok(()), Draft::publish)?;
         manifest.publish()?;
         // Only now: a journal that says "ended" has both beside it.
         journal.end(spool, end, |record| {

@@ -51,12 +51,13 @@ impl Target {
 }
 
 /// Files that a dump of any layout may consist of.
-const DUMP_FILES: [&str; 7] = [
+const DUMP_FILES: [&str; 8] = [
     argus_dump::PAYLOAD_FILE,
     argus_dump::JOURNAL_FILE,
     argus_dump::MANIFEST_FILE,
     argus_dump::GRAPH_FILE,
     argus_dump::RUN_FILE,
+    argus_dump::TIMELINE_FILE,
     "args_dump.json",
     "args.bin",
 ];

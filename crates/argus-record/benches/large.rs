@@ -34,7 +34,7 @@ fn program(began: Began) -> Program {
         name: "look",
         core_type: CoreType::Aiv,
         signature: &[ArgDirection::In],
-        source: "",
+        sources: &[],
         kernel: Arc::new(|_: &mut argus_tile::Core, _: &argus_abi::KernelArgs<'_>| Ok(())),
     };
     let orchestration = Orchestration::TensormapAndRingbuffer(Arc::new(move |trb, args| {

@@ -93,7 +93,8 @@ pub fn record(
         created.set(true);
         Ok(writer)
     };
-    let CapturedRun { result, captured } = device.run_captured(program, args, config, &capture, open);
+    let timed = RunConfig { timeline: true, ..config.clone() };
+    let CapturedRun { result, captured } = device.run_captured(program, args, &timed, &capture, open);
     let Some(captured) = captured else {
         if created.get() {
             withdraw(directory);
@@ -106,6 +107,7 @@ pub fn record(
         error: result.as_ref().err().map(ToString::to_string),
         ledger: summarise(&captured.ledger),
         injections: device.injected().iter().map(injected).collect(),
+        times: device.timed().map(|timed| timed.times.clone()).unwrap_or_default(),
     };
     let dump = match captured.sink.map(|writer| writer.finish(end)) {
         Some(Ok(summary)) => Some(summary),

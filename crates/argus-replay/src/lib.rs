@@ -51,7 +51,7 @@ pub use compare::{Difference, Judgement, Proof, Verdict, replay};
 pub use error::ReplayError;
 pub use observe::{Probe, Seen, Sighting, Watch};
 pub use rebuild::{Poison, Rebuilt};
-pub use run::{CoreLog, Options, Outcome, run};
+pub use run::{Buffer, CoreLog, Options, Outcome, run};
 pub use select::{Listed, Listing, SelectError, Selection};
 pub use spec::SpecError;
 pub use substitute::{Substitute, Value};

@@ -65,6 +65,15 @@ pub struct Stray {
     pub offset: u64,
 }
 
+/// A piece of global memory that held arguments.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Buffer {
+    /// The arguments in it: several if they overlapped in the run.
+    pub slots: Vec<usize>,
+    pub addr: u64,
+    pub bytes: u64,
+}
+
 /// How it ended.
 #[derive(Debug)]
 pub struct Outcome {
@@ -73,6 +82,8 @@ pub struct Outcome {
     pub outputs: Vec<Output>,
     /// By block and member.
     pub logs: Vec<CoreLog>,
+    /// What the addresses in the logs mean.
+    pub buffers: Vec<Buffer>,
     pub sightings: Vec<Sighting>,
     /// Sightings that were only counted.
     pub more_sightings: u64,
@@ -114,7 +125,16 @@ pub fn run(
     logs.sort_by_key(|log: &CoreLog| (log.block, log.member));
     let (sightings, more_sightings) = desk.close();
     let stray = strays(&rebuilt)?;
-    Ok(Outcome { result, outputs, logs, sightings, more_sightings, stray })
+    let buffers = rebuilt.buffers.iter().map(|&(addr, bytes)| Buffer {
+        slots: (rebuilt.placed.iter())
+            .filter(|placed| (addr..addr + bytes).contains(&placed.tensor.addr))
+            .map(|placed| placed.slot)
+            .collect(),
+        addr,
+        bytes,
+    });
+    let buffers = buffers.collect();
+    Ok(Outcome { result, outputs, logs, buffers, sightings, more_sightings, stray })
 }
 
 /// How many clusters a launch gets. Whether its blocks started together is not captured. If they all fit the

@@ -24,7 +24,7 @@ fn program(chained: bool) -> Program {
         name: "nothing",
         core_type: CoreType::Aiv,
         signature: &[],
-        source: include_str!("scheduling.rs"),
+        sources: &[],
         kernel: Arc::new(|_: &mut Core, _: &KernelArgs<'_>| Ok(())),
     };
     Program {

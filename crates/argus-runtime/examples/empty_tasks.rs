@@ -19,7 +19,7 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         name: "nothing",
         core_type: CoreType::Aiv,
         signature: &[ArgDirection::Inout],
-        source: include_str!("empty_tasks.rs"),
+        sources: &[],
         kernel: Arc::new(|_: &mut Core, _: &KernelArgs<'_>| Ok(())),
     };
     let program = Program {

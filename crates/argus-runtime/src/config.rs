@@ -62,6 +62,8 @@ pub struct RunConfig {
     pub tensor_timeout: Duration,
     /// Faults to make on purpose.
     pub injections: Vec<Injection>,
+    /// Write down when what ran where.
+    pub timeline: bool,
 }
 
 impl Default for RunConfig {
@@ -78,6 +80,7 @@ impl Default for RunConfig {
             progress_timeout: Duration::from_secs(10),
             tensor_timeout: Duration::from_secs(15),
             injections: Vec::new(),
+            timeline: false,
         }
     }
 }

@@ -9,6 +9,7 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use argus_abi::{ArgDirection, Tensor};
+use argus_capture::times::RunTimes;
 use argus_capture::{CaptureConfig, Ledger, Recorder, Selection, Session, Sink};
 use argus_gm::{Buffer, Fill, GlobalMemory, MemoryError};
 
@@ -25,6 +26,7 @@ use crate::program::{EntryArgs, HostArgs, Orchestration, Program};
 use crate::schedule::Scheduler;
 use crate::schedule::capture::Capture;
 use crate::schedule::chip::Chip;
+use crate::schedule::clock::Clock;
 use crate::schedule::crew::{Crew, panic_message};
 use crate::schedule::hooks::Hooks;
 use crate::schedule::ring::Ring;
@@ -44,6 +46,15 @@ pub struct Device {
     interrupt: Arc<AtomicBool>,
     watch: Watch,
     injected: Vec<Injected>,
+    timed: Option<Timed>,
+}
+
+/// When things happened in a run.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Timed {
+    pub times: RunTimes,
+    /// Producer and consumer of every dependency.
+    pub edges: Vec<[u64; 2]>,
 }
 
 /// What a finished run tells.
@@ -121,6 +132,7 @@ impl Device {
             interrupt: Arc::default(),
             watch: Watch::default(),
             injected: Vec::new(),
+            timed: None,
         }
     }
 
@@ -141,6 +153,11 @@ impl Device {
     /// What the injections of the last run did, in the order of its configuration.
     pub fn injected(&self) -> &[Injected] {
         &self.injected
+    }
+
+    /// When things happened in the last run, if its configuration asked for that.
+    pub fn timed(&self) -> Option<&Timed> {
+        self.timed.as_ref()
     }
 
     /// Runs a program to its end. On success the output arguments hold the results; on failure arguments
@@ -205,6 +222,7 @@ impl Device {
 
     fn prepare(&mut self, program: &Program, args: &HostArgs, config: &RunConfig) -> Result<Stage, RunError> {
         self.injected.clear();
+        self.timed = None;
         if self.abandoned {
             return Err(ConfigError::Abandoned.into());
         }
@@ -241,7 +259,14 @@ impl Device {
         let recorders: Vec<_> = (0..lanes).map(|_| recorders.next()).collect();
         let injector = (!config.injections.is_empty())
             .then(|| Injector::new(&config.injections, &program.kernels, &memory));
-        let hooks = (capture.is_some() || injector.is_some()).then_some(Hooks { capture, injector });
+        // One zero for both, so that times of records and of cores can be compared.
+        let zero = capture.as_ref().map_or_else(Instant::now, |capture| capture.started);
+        let clock = config.timeline.then(|| Clock::new(zero));
+        let hooks = (capture.is_some() || injector.is_some() || clock.is_some()).then_some(Hooks {
+            capture,
+            injector,
+            clock,
+        });
         let stop = Arc::new(AtomicBool::new(false));
         let scheduler = Arc::new_cyclic(|this| {
             let chip = Chip::new(self.platform, clusters as usize, config.fill, Arc::clone(&memory), &stop);
@@ -272,6 +297,7 @@ impl Device {
         let built = std::mem::take(&mut *relock(built.lock()));
         let on_rings = scheduler.rings.iter().flat_map(Ring::live);
         scheduler.end_capture(built.tasks.iter().cloned().chain(on_rings));
+        self.timed = scheduler.take_times().map(|(times, edges)| Timed { times, edges });
         for task in &built.tasks {
             task.unlink();
         }

@@ -8,6 +8,22 @@ use argus_abi::{ArgDirection, CoreType, FuncId};
 use argus_tile::Kernel;
 use thiserror::Error;
 
+/// A file that a kernel was compiled from.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct SourceFile {
+    /// As the compiler calls it in the locations of instructions.
+    pub path: &'static str,
+    pub text: &'static str,
+}
+
+/// The [`SourceFile`] of the file that this is written in, whose name without directories it is given.
+#[macro_export]
+macro_rules! source_file {
+    ($name:literal) => {
+        $crate::SourceFile { path: file!(), text: include_str!($name) }
+    };
+}
+
 /// A registered kernel and what people need to know about it.
 #[derive(Clone)]
 pub struct KernelEntry {
@@ -15,8 +31,8 @@ pub struct KernelEntry {
     pub name: &'static str,
     pub core_type: CoreType,
     pub signature: &'static [ArgDirection],
-    /// The text the kernel was compiled from, for views that show source lines.
-    pub source: &'static str,
+    /// The files the kernel was compiled from, for views that show source lines.
+    pub sources: &'static [SourceFile],
     pub kernel: Arc<dyn Kernel>,
 }
 

@@ -38,7 +38,7 @@ mod sync;
 pub mod watch;
 
 pub use config::{Hazards, RINGS, RingConfig, RunConfig};
-pub use device::{Alone, CaptureRequest, Captured, CapturedRun, Collect, Device, Opening, RunReport};
+pub use device::{Alone, CaptureRequest, Captured, CapturedRun, Collect, Device, Opening, RunReport, Timed};
 pub use error::{ConfigError, Fatal, KernelSite, RunError};
 pub use graph::abg::Abg;
 pub use graph::arg::{Arg, MixedKernels, TaskOutputs, TensorCreateInfo};
@@ -46,7 +46,7 @@ pub use graph::frame::ScopeMode;
 pub use graph::hbg::{Hbg, SlotInfo};
 pub use graph::trb::Trb;
 pub use inject::{Injected, Injection, InjectionError, InjectionKind};
-pub use kernels::{KernelEntry, KernelTable};
+pub use kernels::{KernelEntry, KernelTable, SourceFile};
 pub use platform::{A2A3SIM, A5SIM, PLATFORMS, Platform, PlatformError};
 pub use program::{EntryArgs, HostArgs, HostTensor, Orchestration, Program};
 pub use structure::{GraphEdge, GraphTask, TaskGraph};

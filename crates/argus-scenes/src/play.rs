@@ -28,6 +28,8 @@ pub struct PlayOptions {
     pub reference_hazards: bool,
     /// Faults to make on purpose.
     pub injections: Vec<Injection>,
+    /// Write down when what ran where.
+    pub timeline: bool,
 }
 
 /// One round.
@@ -112,6 +114,7 @@ pub fn play_with<E: From<LengthMismatch>>(
         config.hazards = argus_runtime::Hazards::Reference;
     }
     config.injections.clone_from(&options.injections);
+    config.timeline = options.timeline;
     if let Some(configure) = options.configure {
         configure(&mut config);
     }

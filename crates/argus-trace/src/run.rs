@@ -33,6 +33,7 @@ pub struct RunTask {
     pub name: String,
     /// The task's own number: members and blocks of one task share it.
     pub id: u64,
+    pub block: u32,
     pub start_ns: u64,
     pub end_ns: u64,
 }
@@ -58,7 +59,7 @@ struct Bar<'a> {
     start: u64,
     end: u64,
     name: &'a str,
-    task: Option<u64>,
+    task: Option<(u64, u32)>,
     flows_out: Vec<u64>,
     flows_in: Vec<u64>,
 }
@@ -105,8 +106,9 @@ impl RunTimeline {
                     }
                 };
                 ends[row].0 = bar.end;
+                let id = bar.task.map(|(id, _)| format!("{id:#018x}")).unwrap_or_default();
                 let args: &[(&'static str, Value<'_>)] = match bar.task {
-                    Some(id) => &[("task", Value::Number(id))],
+                    Some((_, block)) => &[("task", Value::Text(&id)), ("block", Value::Number(block.into()))],
                     None => &[],
                 };
                 drawing.slice(&Slice {
@@ -142,10 +144,9 @@ impl RunTimeline {
                     flows_out: Vec::new(),
                     flows_in: Vec::new(),
                 };
-                let tasks = lane
-                    .tasks
-                    .iter()
-                    .map(|task| bar(task.start_ns, task.end_ns, task.name.as_str(), Some(task.id)));
+                let tasks = lane.tasks.iter().map(|task| {
+                    bar(task.start_ns, task.end_ns, task.name.as_str(), Some((task.id, task.block)))
+                });
                 let waits = lane.waits.iter().map(|wait| bar(wait.start_ns, wait.end_ns, &wait.reason, None));
                 let mut bars: Vec<Bar<'_>> = tasks.chain(waits).collect();
                 bars.sort_by_key(|bar| (bar.start, bar.end));
@@ -156,7 +157,7 @@ impl RunTimeline {
         let mut parts: BTreeMap<u64, [(usize, usize); 2]> = BTreeMap::new();
         for (lane, bars) in lanes.iter().enumerate() {
             for (index, bar) in bars.iter().enumerate() {
-                let Some(id) = bar.task else { continue };
+                let Some((id, _)) = bar.task else { continue };
                 let [first, last] = parts.entry(id).or_insert([(lane, index); 2]);
                 if bar.start < lanes[first.0][first.1].start {
                     *first = (lane, index);

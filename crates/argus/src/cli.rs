@@ -5,6 +5,7 @@
 mod dumps;
 mod find;
 mod replay;
+mod trace;
 
 use std::path::PathBuf;
 
@@ -15,6 +16,7 @@ pub use dumps::{
 };
 pub use find::{DiffArgs, FindArgs, LimitArgs, SceneArgs};
 pub use replay::{ReplayArgs, TaskArgs};
+pub use trace::TraceArgs;
 
 /// Runs task graphs of NPU tile kernels on simulated chips.
 #[derive(Debug, Parser)]
@@ -56,6 +58,8 @@ pub enum Command {
     Diff(DiffArgs),
     /// Runs one task alone with its captured bytes and compares its results bit by bit
     Replay(Box<ReplayArgs>),
+    /// Shows a task instruction by instruction, or a run task by task, for MindStudio Insight and Perfetto
+    Trace(Box<TraceArgs>),
 }
 
 #[derive(Debug, Args)]
@@ -137,6 +141,10 @@ pub struct RunArgs {
     #[arg(long, value_name = "FAULT")]
     pub inject: Vec<String>,
 
+    /// Write down which core ran which task when: FILE.pftrace or FILE.json, for Perfetto
+    #[arg(long, value_name = "FILE")]
+    pub timeline: Option<PathBuf>,
+
     #[command(flatten)]
     pub dump: DumpArgs,
 
@@ -213,6 +221,7 @@ Examples:
   argus run paged_attention --case CaseSmall1 --dump-tensor
   argus run paged_attention --dump-tensor --dump-select kernel=SF,stage=after --dump-stats
   argus run paged_attention --dump-tensor --inject PV:1:zero-row
+  argus run paged_attention --timeline run.pftrace
 
 Exit codes: 0 outputs agree, 1 outputs differ or the run failed, 2 wrong usage.";
 

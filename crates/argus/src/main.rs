@@ -18,6 +18,7 @@
 //! | [`export`] | `argus export`, `argus convert` |
 //! | [`find`] | `argus find`, `argus diff` |
 //! | [`replay`] | `argus replay` |
+//! | [`trace`] | `argus trace`, and the timeline of a run |
 //! | [`bar`] | progress of other long work |
 //! | [`report`] | what `argus run` tells, as text and as JSON |
 //! | [`table`] | tables without lines |
@@ -42,6 +43,7 @@ mod report;
 mod run;
 mod stats;
 mod table;
+mod trace;
 mod tui;
 mod verify;
 mod view;
@@ -71,6 +73,7 @@ fn main() -> ExitCode {
         Command::Find(args) => (args.json, find::find(args)),
         Command::Diff(args) => (args.json, find::diff(args)),
         Command::Replay(args) => (args.json, replay::replay(args)),
+        Command::Trace(args) => (args.json, trace::trace(args)),
     };
     ended.unwrap_or_else(|failure| output::failed(&failure, json))
 }

@@ -10,6 +10,8 @@ mod json;
 pub mod source;
 mod text;
 
+pub use text::facts;
+
 use std::process::ExitCode;
 
 use anyhow::anyhow;

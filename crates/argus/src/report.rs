@@ -95,6 +95,7 @@ mod tests {
             played: Played { rounds: rounds.collect(), tolerance },
             kept: Vec::new(),
             injected: Vec::new(),
+            timeline: None,
         }
     }
 

@@ -1,12 +1,13 @@
 //! `argus run`: from arguments to a played case.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::anyhow;
-use argus_abi::FatalCode;
+use argus_abi::{FatalCode, FuncId};
 use argus_record::Names;
 use argus_runtime::{
-    ConfigError, Injected, Injection, InjectionError, PLATFORMS, Platform, PlatformError, RunError,
+    ConfigError, Injected, Injection, InjectionError, PLATFORMS, Platform, PlatformError, RunError, Timed,
 };
 use argus_scenes::compare::Tolerance;
 use argus_scenes::play::{PlayError, PlayOptions, Played, Stage, play_with};
@@ -17,6 +18,8 @@ use crate::dump::{self, Kept, Recording};
 use crate::failure::{Failure, did_you_mean};
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
+use crate::trace;
+use crate::trace::run::Target;
 
 /// A case that was played to its end.
 pub struct Summary {
@@ -29,6 +32,8 @@ pub struct Summary {
     pub kept: Vec<Kept>,
     /// Faults that were made on purpose in the last round.
     pub injected: Vec<Injected>,
+    /// Where the timeline of the last round is.
+    pub timeline: Option<PathBuf>,
 }
 
 pub fn run(args: &RunArgs) -> Result<Summary, Failure> {
@@ -55,13 +60,16 @@ pub fn run(args: &RunArgs) -> Result<Summary, Failure> {
         ring_window: args.ring_window,
         ring_heap: args.ring_heap.as_deref().map(dump::size).transpose()?,
         injections: injections(&args.inject)?,
+        timeline: args.timeline.is_some(),
         ..PlayOptions::default()
     };
+    let target = args.timeline.as_deref().map(Target::new).transpose()?;
     let names = Names { scene: scene.name.into(), case: case.name.into(), runtime: runtime.name().into() };
     let mut recording = Recording::new(&args.dump, names, options.rounds)?;
     let interrupt = Interrupt::default();
     let mut progress = Progress::new(args.json, options.rounds);
     let mut injected = Vec::new();
+    let mut drawn = Ok(());
     let played = play_with(case, runtime, platform, &options, |stage| {
         let Stage { device, program, args, config, round } = stage;
         interrupt.reaches(device);
@@ -71,12 +79,19 @@ pub fn run(args: &RunArgs) -> Result<Summary, Failure> {
             None => device.run(program, args, config).map_err(Failure::run),
         };
         injected = device.injected().to_vec();
+        if let (Some(target), Some(Timed { times, edges })) = (&target, device.timed()) {
+            let name = |func| program.kernels.get(FuncId(func)).map(|entry| entry.name.to_owned());
+            let timeline = trace::run::timeline(times, edges.iter().copied(), &name);
+            drawn = target.write(&timeline);
+        }
         ended.map_err(explained)
     });
     drop(progress);
     let played = played?;
+    drawn?;
     let kept = recording.map_or_else(Vec::new, |recording| recording.kept);
-    Ok(Summary { scene, case, runtime, platform, played, kept, injected })
+    let timeline = target.map(|target| target.path().to_owned());
+    Ok(Summary { scene, case, runtime, platform, played, kept, injected, timeline })
 }
 
 /// The answer to a second word beside the scene.

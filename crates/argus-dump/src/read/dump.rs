@@ -6,6 +6,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use argus_abi::{Kind, Stage};
+use argus_capture::times::RunTimes;
 
 use super::error::{OpenError, PayloadError};
 use super::foreign::Listed;
@@ -17,7 +18,8 @@ use super::record::Record;
 use super::run::RunFacts;
 use crate::journal::{Journal, Tail};
 use crate::map::Bytes;
-use crate::{GRAPH_FILE, PAYLOAD_FILE, RUN_FILE};
+use crate::times;
+use crate::{GRAPH_FILE, PAYLOAD_FILE, RUN_FILE, TIMELINE_FILE};
 
 /// Who wrote a dump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -155,12 +157,25 @@ impl Dump {
         newest(outputs)
     }
 
+    /// When what ran where. `None` if the dump does not tell; the error says what is wrong with what it tells.
+    pub fn times(&self) -> Result<Option<RunTimes>, String> {
+        let path = self.directory.join(TIMELINE_FILE);
+        match Bytes::open(&path) {
+            Ok(text) => {
+                let times = times::parse(text.as_ref());
+                times.map(Some).map_err(|why| format!("{}: {why}", path.display()))
+            }
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(format!("cannot read {}: {error}", path.display())),
+        }
+    }
+
     /// A dump whose files, by name, are in memory; for tests that make up files.
     #[doc(hidden)]
     pub fn from_bytes(files: &[(&str, &[u8])]) -> Result<Dump, OpenError> {
         let named = |ending: &str| {
             let mut names = files.iter().map(|(name, _)| *name);
-            names.find(|name| name.ends_with(ending) && ![RUN_FILE, GRAPH_FILE].contains(name))
+            names.find(|name| name.ends_with(ending) && ![RUN_FILE, GRAPH_FILE, TIMELINE_FILE].contains(name))
         };
         let place = Place {
             directory: PathBuf::from("memory"),

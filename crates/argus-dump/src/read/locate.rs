@@ -87,7 +87,7 @@ fn beside(path: &Path) -> Result<Place, OpenError> {
             Ok(Place { journal: named(JOURNAL_FILE), manifest, directory })
         }
         other if other.ends_with(".journal") => Ok(Place { directory, journal: Some(name), manifest: None }),
-        crate::GRAPH_FILE | crate::RUN_FILE => in_directory(&directory),
+        crate::GRAPH_FILE | crate::RUN_FILE | crate::TIMELINE_FILE => in_directory(&directory),
         other if other.ends_with(".json") => Ok(Place { directory, journal: None, manifest: Some(name) }),
         _ => in_directory(&directory).map_err(|_| OpenError::NotADump {
             path: path.to_path_buf(),

@@ -55,7 +55,12 @@ pub(super) fn write(work: &mut Work<'_>, directory: &Path) -> Result<(), ExportE
     let lane = LaneLedger { lost_entries, lost_bytes, ..LaneLedger::default() };
     let lanes = if lane == LaneLedger::default() { Vec::new() } else { vec![lane] };
     let ledger = LedgerSummary { lost_entries, lost_bytes, lanes };
-    writer.finish(RunEnd { status, error, ledger, ..RunEnd::default() })?;
+    let times = dump.times().unwrap_or_else(|wrong| {
+        work.remarks.general(&format!("the times of the run are left out: {wrong}"));
+        None
+    });
+    let times = times.unwrap_or_default();
+    writer.finish(RunEnd { status, error, ledger, times, ..RunEnd::default() })?;
     Ok(())
 }
 

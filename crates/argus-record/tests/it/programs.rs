@@ -29,8 +29,8 @@ pub fn kernel(
     signature: &'static [ArgDirection],
     body: impl Fn(&mut Core, &KernelArgs<'_>) -> KernelResult + Send + Sync + 'static,
 ) -> KernelEntry {
-    let (core_type, source, kernel) = (CoreType::Aiv, "", Arc::new(body));
-    KernelEntry { func_id, name, core_type, signature, source, kernel }
+    let (core_type, sources, kernel) = (CoreType::Aiv, &[], Arc::new(body));
+    KernelEntry { func_id, name, core_type, signature, sources, kernel }
 }
 
 /// [`BUMP`] and [`COPY`] on tensor descriptors.

@@ -64,7 +64,7 @@ fn kernels(kernel: impl Kernel + 'static) -> KernelTable {
         name: "test",
         core_type: CoreType::Aiv,
         signature: &[],
-        source: "",
+        sources: &[],
         kernel: Arc::new(kernel),
     };
     KernelTable::new([entry]).unwrap()

@@ -29,7 +29,8 @@ pub struct Capture {
     /// The orchestration's own lane: edges, and tasks that complete without a control thread.
     pub orchestration: Mutex<Option<Recorder>>,
     memory: Arc<GlobalMemory>,
-    started: Instant,
+    /// The zero of all times.
+    pub started: Instant,
     dispatched: AtomicU64,
 }
 

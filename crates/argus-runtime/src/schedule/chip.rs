@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use argus_abi::{DispatchPayload, FuncId, Member, TaskId};
+use argus_capture::times::PartTime;
 use argus_gm::{Fill, GlobalMemory};
 use argus_tile::{ClusterPipes, Core, CoreConfig, CoreStatus};
 
@@ -17,6 +18,8 @@ use crate::schedule::task::Task;
 pub struct Dispatch {
     pub payload: DispatchPayload,
     pub task: Option<Arc<Task>>,
+    /// When, if anybody wants to know.
+    pub posted_ns: u64,
 }
 
 /// What a core does at the moment, for those who watch from outside.
@@ -60,6 +63,8 @@ pub struct Engine {
     /// Made when the core runs its first kernel.
     pub core: Option<Core>,
     pub last: Option<Token>,
+    /// What it ran, if anybody wants to know.
+    pub parts: Vec<PartTime>,
 }
 
 /// One core.

@@ -1,4 +1,4 @@
-//! Who looks at tasks beside the scheduler: the capture and the injector.
+//! Who looks at tasks beside the scheduler: the capture, the injector and the clock.
 //!
 //! Where both look, the injector comes first at the end of a task: what it changed is what the capture records
 //! and what consumers read.
@@ -8,11 +8,13 @@ use argus_capture::Recorder;
 use crate::inject::{Injector, Next};
 use crate::kernels::KernelTable;
 use crate::schedule::capture::Capture;
+use crate::schedule::clock::Clock;
 use crate::schedule::task::Task;
 
 pub struct Hooks {
     pub capture: Option<Capture>,
     pub injector: Option<Injector>,
+    pub clock: Option<Clock>,
 }
 
 impl Hooks {
@@ -23,6 +25,9 @@ impl Hooks {
         }
         if let Some(capture) = &self.capture {
             capture.edges(task.id.raw(), producers);
+        }
+        if let Some(clock) = &self.clock {
+            clock.edges(task.id.raw(), producers);
         }
     }
 

@@ -5,13 +5,15 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use argus_abi::{CoreType, Member};
+use argus_abi::{CoreType, Member, Stage};
 use argus_capture::Recorder;
+use argus_capture::times::CaptureTime;
 
 use crate::inject::Next;
 use crate::schedule::Scheduler;
 use crate::schedule::bits::CoreBits;
 use crate::schedule::chip::Chip;
+use crate::schedule::clock::CaptureWatch;
 use crate::schedule::mailbox::{Condition, Token};
 use crate::schedule::task::{Launch, Shape, Task, Work};
 
@@ -60,6 +62,8 @@ pub struct Lane {
     reserved: u64,
     /// Where this control thread writes down what it captures.
     recorder: Option<Recorder>,
+    /// How long that took, if anybody wants to know.
+    captures: Vec<CaptureTime>,
     /// Whether anybody looks at tasks: the one branch of a run in which nobody does.
     hooked: bool,
 }
@@ -79,7 +83,16 @@ impl Lane {
             })
             .collect();
         let all = u64::MAX.checked_shr(64 - slots.len() as u32).unwrap_or(0);
-        Lane { index, slots, idle: [all; 3], open: [0; 3], reserved: 0, hooked, recorder }
+        Lane {
+            index,
+            slots,
+            idle: [all; 3],
+            open: [0; 3],
+            reserved: 0,
+            hooked,
+            recorder,
+            captures: Vec::new(),
+        }
     }
 
     /// Which lane owns a core, and the core's number within it.
@@ -345,7 +358,9 @@ impl Lane {
         let mut stand_in = None;
         if let Some(hooks) = &scheduler.hooks {
             if !task.trace.is_dispatched() {
+                let watch = CaptureWatch::start(hooks.clock.as_ref(), self.recorder.as_mut());
                 hooks.before_dispatch(self.recorder.as_mut(), &scheduler.kernels, task);
+                self.note(scheduler, watch, task, Stage::BeforeDispatch);
             }
             task.trace.ran_on(self.slots[cluster][member as usize].core);
             stand_in = hooks.injector.as_ref().and_then(|injector| injector.stand_in(task));
@@ -356,14 +371,28 @@ impl Lane {
     /// The last part has finished; no consumer has been released.
     #[cold]
     fn finish_hooked(&mut self, scheduler: &Scheduler, task: &Arc<Task>) {
-        let next = match &scheduler.hooks {
-            Some(hooks) => hooks.after_completion(self.recorder.as_mut(), &scheduler.kernels, task),
-            None => Next::Complete,
-        };
+        let mut next = Next::Complete;
+        if let Some(hooks) = &scheduler.hooks {
+            let watch = CaptureWatch::start(hooks.clock.as_ref(), self.recorder.as_mut());
+            next = hooks.after_completion(self.recorder.as_mut(), &scheduler.kernels, task);
+            self.note(scheduler, watch, task, Stage::AfterCompletion);
+        }
         match next {
             Next::Complete => scheduler.complete(task),
             Next::Again => scheduler.run_again(task),
         }
+    }
+
+    /// Writes down how long a capture took.
+    fn note(&mut self, scheduler: &Scheduler, watch: Option<CaptureWatch>, task: &Task, stage: Stage) {
+        if let Some(watch) = watch {
+            let time = watch.stop(scheduler.clock(), self.recorder.as_mut(), task, stage);
+            self.captures.extend(time);
+        }
+    }
+
+    pub fn take_captures(&mut self) -> Vec<CaptureTime> {
+        std::mem::take(&mut self.captures)
     }
 
     /// The run is over: gives up the recorder, and the tasks that are still on cores.

@@ -13,6 +13,7 @@ pub mod bell;
 pub mod bits;
 pub mod capture;
 pub mod chip;
+pub mod clock;
 pub mod crew;
 pub mod hooks;
 pub mod lane;
@@ -35,10 +36,12 @@ use crate::error::{KernelSite, RunError};
 use crate::kernels::KernelTable;
 use crate::sync::relock;
 use argus_capture::Recorder;
+use argus_capture::times::{CoreTimes, PartTime, RunTimes};
 use bell::Bell;
 use bits::CoreBits;
 use capture::Capture;
 use chip::{Chip, Dispatch};
+use clock::Clock;
 use crew::Crew;
 use hooks::Hooks;
 use lane::{Lane, LaneSignals};
@@ -124,6 +127,14 @@ impl Scheduler {
     /// None: nothing is captured.
     pub fn capture(&self) -> Option<&Capture> {
         self.hooks.as_ref()?.capture.as_ref()
+    }
+
+    /// None: nobody wants to know when things happen.
+    fn clock(&self) -> Option<&Clock> {
+        if cfg!(argus_without_hooks) {
+            return None;
+        }
+        self.hooks.as_ref()?.clock.as_ref()
     }
 
     /// A task was added to the graph; it may not be published yet.
@@ -280,7 +291,7 @@ impl Scheduler {
     fn post(&self, core: usize, member: Member, token: Token, task: &Arc<Task>, block: u32) {
         let Work::Kernels(launch) = &task.work else { return };
         let Some(func) = launch.kernel_at(member) else { return };
-        self.chip.cell(core).mailbox.post(token, |Dispatch { payload, task: slot }| {
+        self.chip.cell(core).mailbox.post(token, |Dispatch { payload, task: slot, posted_ns }| {
             payload.function = u64::from(func.0);
             for (arg, tensor) in payload.args.iter_mut().zip(&task.args.tensors) {
                 *arg = std::ptr::from_ref(tensor) as u64;
@@ -300,6 +311,7 @@ impl Scheduler {
                 payload.args[GLOBAL_CONTEXT_SLOT] = std::ptr::from_ref(&payload.global) as u64;
             }
             *slot = Some(Arc::clone(task));
+            *posted_ns = self.clock().map_or(0, Clock::now);
         });
         self.runnable.mark(core);
         self.bell.ring();
@@ -352,11 +364,16 @@ impl Scheduler {
         let block = dispatch.payload.local.block_idx as u32;
         cell.activity.begin(task.id, func, block);
         let _partner = launch.waits_for_partners().then(|| self.crew.enter_waiting_kernel());
+        let started_ns = self.clock().map(Clock::now);
         let machine = self.chip.core_of(cell, engine);
         let args = KernelArgs::new(&dispatch.payload, &task.args.tensors, task.args.scalars.len());
         machine.begin_kernel(cell.member);
         let result = catch_unwind(AssertUnwindSafe(|| entry.kernel.run(machine, &args)));
         cell.activity.end();
+        if let (Some(clock), Some(started_ns)) = (self.clock(), started_ns) {
+            let (posted_ns, ended_ns) = (dispatch.posted_ns, clock.now());
+            engine.parts.push(PartTime { task: task.id, func, block, posted_ns, started_ns, ended_ns });
+        }
         let site = || KernelSite {
             task: task.id,
             kernel: entry.name.into(),
@@ -401,6 +418,24 @@ impl Scheduler {
                 capture.never_started(&mut recorder, &task);
             }
         }
+    }
+
+    /// When what ran where; to be asked once, when the run is over.
+    pub fn take_times(&self) -> Option<(RunTimes, Vec<[u64; 2]>)> {
+        let clock = self.clock()?;
+        let cores = self.chip.cells().filter_map(|(core, cell)| {
+            // A core whose kernel never came back keeps what it knows.
+            let parts = std::mem::take(&mut cell.engine.try_lock().ok()?.parts);
+            let cluster = self.chip.cluster_of(core) as u32;
+            (!parts.is_empty()).then_some(CoreTimes {
+                core: core as u32,
+                cluster,
+                member: cell.member,
+                parts,
+            })
+        });
+        let lanes = self.lanes.iter().map(|lane| relock(lane.lock()).take_captures());
+        Some((RunTimes { cores: cores.collect(), lanes: lanes.collect() }, clock.take_edges()))
     }
 
     /// Lets go of every task of a run that did not finish, so that nothing keeps itself alive.

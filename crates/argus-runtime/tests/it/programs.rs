@@ -53,9 +53,9 @@ impl Kernels {
     ) -> Kernels {
         let kernel: Arc<Body> = Arc::new(kernel);
         let kernel = move |core: &mut Core, args: &KernelArgs<'_>| kernel(core, args);
-        let (signature, source) = (&[][..], "");
+        let (signature, sources) = (&[][..], &[]);
         let name = "a test's kernel";
-        self.0.push(KernelEntry { func_id, name, core_type, signature, source, kernel: Arc::new(kernel) });
+        self.0.push(KernelEntry { func_id, name, core_type, signature, sources, kernel: Arc::new(kernel) });
         self
     }
 

@@ -84,7 +84,7 @@ fn kernels(spec: &Arc<ProgramSpec>, runtime: Runtime) -> KernelTable {
             };
             work(core, &spec.tasks[task], task, &tensors, part, parts)
         };
-        KernelEntry { func_id, name, core_type, signature: &[], source: "", kernel: Arc::new(kernel) }
+        KernelEntry { func_id, name, core_type, signature: &[], sources: &[], kernel: Arc::new(kernel) }
     };
     KernelTable::new([
         entry(AIC, "aic", CoreType::Aic, |_, _| 0),

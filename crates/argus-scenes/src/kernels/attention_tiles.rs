@@ -4,12 +4,12 @@
 //! call it in a loop, and the next turn may use the same addresses.
 
 use argus_abi::DType;
+use argus_runtime::{SourceFile, source_file};
 use argus_tile::{Core, Fault, Global, KernelResult, Pad, Pipe, RoundMode, Saturation, Tile};
 
 use super::hand_over;
 
-/// This file's text, for views that show the lines an instruction was issued from.
-pub const SOURCE: &str = include_str!("attention_tiles.rs");
+pub const FILE: SourceFile = source_file!("attention_tiles.rs");
 
 /// The least row maximum. It keeps a row without any valid column out of `inf - inf`.
 const MIN_ROW_MAX: f32 = -1e30;
@@ -199,7 +199,10 @@ pub fn update(core: &mut Core, block: &Partial, state: &Partial, out: &Global, s
     };
     core.tstore(&state.m, &m_done)?;
     core.tstore(&state.l, &l_done)?;
-    core.tstore(&state.o, &o_done)?;
+    if is_first || !is_last {
+        // Nobody reads the values that the last block would leave.
+        core.tstore(&state.o, &o_done)?;
+    }
     if is_last {
         if is_first {
             hand_over(core, Pipe::Mte2, Pipe::V, 0)?;

@@ -5,12 +5,14 @@
 
 use argus_abi::ArgDirection::{In, Inout, Out, Scalar};
 use argus_abi::{DType, KernelArgs};
-use argus_runtime::KernelEntry;
+use argus_runtime::{KernelEntry, SourceFile, source_file};
 use argus_tile::{Core, Fault, GlobalShape, KernelResult};
 
 use super::attention_tiles::{self as tiles, Partial, Product, Scores, Softmax, Step, index};
 use super::paged_attention::{PV, QK, SF, UP, entry, matrix, size};
 use super::{tensor, tensor_at};
+
+pub const FILE: SourceFile = source_file!("batch_paged_attention.rs");
 
 /// The four kernels.
 ///

@@ -2,13 +2,13 @@
 //! buffers, the next tiles arrive in the other.
 
 use argus_abi::{ArgDirection, CoreType, DType, FuncId, KernelArgs};
-use argus_runtime::KernelEntry;
+use argus_runtime::{KernelEntry, SourceFile, source_file};
 use argus_tile::{Core, GlobalShape, KernelResult, Pipe, Tile};
 use std::sync::Arc;
 
 use super::{OperandAt, hand_over, raw_at, tensor_at};
 
-const SOURCE: &str = include_str!("double_buffered.rs");
+const SOURCES: &[SourceFile] = &[source_file!("double_buffered.rs"), super::SHARED];
 const SIGNATURE: &[ArgDirection] = &[ArgDirection::In, ArgDirection::In, ArgDirection::Out];
 /// Buffers of each kind, and flags of each pair of pipes: a flag has its buffer's number.
 const BUFFERS: u8 = 2;
@@ -117,7 +117,7 @@ fn entry(func_id: u32, operand: OperandAt, sizes: Sizes) -> KernelEntry {
         name: "matmul_double_buffered",
         core_type: CoreType::Aic,
         signature: SIGNATURE,
-        source: SOURCE,
+        sources: SOURCES,
         kernel: Arc::new(move |core: &mut Core, args: &KernelArgs<'_>| product(core, args, operand, sizes)),
     }
 }

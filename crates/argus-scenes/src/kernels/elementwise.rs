@@ -2,13 +2,13 @@
 //! their operands behind those of other members.
 
 use argus_abi::{ArgDirection, CoreType, DType, FuncId, KernelArgs};
-use argus_runtime::KernelEntry;
+use argus_runtime::{KernelEntry, SourceFile, source_file};
 use argus_tile::{Core, Global, GlobalShape, Kernel, KernelResult, Pipe, Tile};
 use std::sync::Arc;
 
 use super::{OperandAt, hand_over, raw, raw_at, tensor, tensor_at};
 
-const SOURCE: &str = include_str!("elementwise.rs");
+const SOURCES: &[SourceFile] = &[source_file!("elementwise.rs"), super::SHARED];
 const BINARY: &[ArgDirection] = &[ArgDirection::In, ArgDirection::In, ArgDirection::Out];
 const ACCUMULATE: &[ArgDirection] = &[ArgDirection::Inout, ArgDirection::In];
 
@@ -66,7 +66,7 @@ fn entry(
         name,
         core_type: CoreType::Aiv,
         signature,
-        source: SOURCE,
+        sources: SOURCES,
         kernel: Arc::new(kernel),
     }
 }

@@ -1,17 +1,17 @@
 //! Kernels that fail on purpose.
 
 use argus_abi::{ArgDirection, CoreType, DType, FuncId, KernelArgs};
-use argus_runtime::KernelEntry;
+use argus_runtime::{KernelEntry, SourceFile, source_file};
 use argus_tile::{Core, GlobalShape, Kernel, Tile};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-const SOURCE: &str = include_str!("failures.rs");
+const SOURCES: &[SourceFile] = &[source_file!("failures.rs"), super::SHARED];
 
 fn entry(func_id: FuncId, name: &'static str, kernel: impl Kernel + 'static) -> KernelEntry {
     const SIGNATURE: &[ArgDirection] = &[];
     let (core_type, kernel) = (CoreType::Aiv, Arc::new(kernel));
-    KernelEntry { func_id, name, core_type, signature: SIGNATURE, source: SOURCE, kernel }
+    KernelEntry { func_id, name, core_type, signature: SIGNATURE, sources: SOURCES, kernel }
 }
 
 /// Does nothing.

@@ -1,13 +1,13 @@
 //! Products of tiles on the matrix core.
 
 use argus_abi::{ArgDirection, CoreType, DType, FuncId, KernelArgs};
-use argus_runtime::KernelEntry;
+use argus_runtime::{KernelEntry, SourceFile, source_file};
 use argus_tile::{Core, Global, GlobalShape, Kernel, KernelResult, Pipe, Tile};
 use std::sync::Arc;
 
 use super::{OperandAt, hand_over, raw_at, tensor_at};
 
-const SOURCE: &str = include_str!("gemm.rs");
+const SOURCES: &[SourceFile] = &[source_file!("gemm.rs"), super::SHARED];
 const SIGNATURE: &[ArgDirection] = &[ArgDirection::In, ArgDirection::In, ArgDirection::Out];
 
 /// What one call multiplies: `count` pairs of square tiles that lie one after the other.
@@ -66,7 +66,7 @@ fn entry(func_id: u32, name: &'static str, kernel: impl Kernel + 'static) -> Ker
         name,
         core_type: CoreType::Aic,
         signature: SIGNATURE,
-        source: SOURCE,
+        sources: SOURCES,
         kernel: Arc::new(kernel),
     }
 }

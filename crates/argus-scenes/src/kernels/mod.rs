@@ -1,4 +1,4 @@
-//! The kernels of the scenes, one file per family. Each file's text is part of the registry, so that views
+//! The kernels of the scenes, one file per family. The files' texts are part of the registry, so that views
 //! can show the lines a kernel was compiled from.
 
 pub mod attention_tiles;
@@ -14,7 +14,11 @@ pub mod vector;
 
 use argus_abi::DType;
 use argus_abi::KernelArgs;
+use argus_runtime::{SourceFile, source_file};
 use argus_tile::{Core, Fault, Global, GlobalShape, KernelResult, Pipe};
+
+/// What is written here and used by kernels of all families.
+const SHARED: SourceFile = source_file!("mod.rs");
 
 /// How a kernel finds its operands: a tensor descriptor per slot, or a raw device address.
 ///

@@ -1,13 +1,16 @@
 //! The kernels of paged attention: one block of one request per task.
 
 use argus_abi::{ArgDirection, CoreType, DType, FuncId, KernelArgs};
-use argus_runtime::KernelEntry;
+use argus_runtime::{KernelEntry, SourceFile, source_file};
 use argus_tile::{Core, Fault, GlobalShape, Kernel, KernelResult};
 use std::sync::Arc;
 
 use super::attention_tiles::{self as tiles, Partial, Product, Scores, Softmax, Step};
 use super::{Operand, raw, tensor};
 use ArgDirection::{In, Inout, Out, Scalar};
+
+const SOURCES: &[SourceFile] =
+    &[source_file!("paged_attention.rs"), super::batch_paged_attention::FILE, tiles::FILE, super::SHARED];
 
 pub const QK: FuncId = FuncId(0);
 pub const SF: FuncId = FuncId(1);
@@ -135,7 +138,7 @@ pub(super) fn entry(
     kernel: impl Kernel + 'static,
 ) -> KernelEntry {
     let core_type = if matches!(func_id, QK | PV) { CoreType::Aic } else { CoreType::Aiv };
-    KernelEntry { func_id, name, core_type, signature, source: tiles::SOURCE, kernel: Arc::new(kernel) }
+    KernelEntry { func_id, name, core_type, signature, sources: SOURCES, kernel: Arc::new(kernel) }
 }
 
 /// Rows and columns of a tensor argument.

@@ -4,7 +4,7 @@
 //! cores and goes on.
 
 use argus_abi::{ArgDirection, CoreType, DType, FuncId, KernelArgs};
-use argus_runtime::KernelEntry;
+use argus_runtime::{KernelEntry, SourceFile, source_file};
 use argus_tile::{Core, Direction, GlobalShape, Kernel, KernelResult, Pipe, Split, TPipe, Tile};
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ const HALF: u32 = ROWS / 2;
 const SLOTS: u32 = 2;
 const PIPE: TPipe = TPipe::new(0, Direction::C2V, HALF * COLS * 4, SLOTS);
 
-const SOURCE: &str = include_str!("pipe_mix.rs");
+const SOURCES: &[SourceFile] = &[source_file!("pipe_mix.rs"), super::SHARED];
 /// All members share one argument array: A, B, bias, C.
 const SIGNATURE: &[ArgDirection] = &[ArgDirection::In, ArgDirection::In, ArgDirection::In, ArgDirection::Out];
 
@@ -90,7 +90,7 @@ fn entry(
         name,
         core_type,
         signature: SIGNATURE,
-        source: SOURCE,
+        sources: SOURCES,
         kernel: Arc::new(kernel),
     }
 }

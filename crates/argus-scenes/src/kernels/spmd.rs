@@ -1,7 +1,7 @@
 //! Kernels that only say where they run: scalar stores into one 64-byte line per writer.
 
 use argus_abi::{ArgDirection, CoreType, FuncId, KernelArgs, Member};
-use argus_runtime::KernelEntry;
+use argus_runtime::{KernelEntry, SourceFile, source_file};
 use argus_tile::{Core, Fault, Global, GlobalShape, Kernel, KernelResult, Scalar};
 use std::sync::Arc;
 
@@ -10,7 +10,7 @@ pub const LINE: u32 = 16;
 /// Lines of a block of a mix task.
 pub const MEMBERS: u32 = Member::ALL.len() as u32;
 
-const SOURCE: &str = include_str!("spmd.rs");
+const SOURCES: &[SourceFile] = &[source_file!("spmd.rs"), super::SHARED];
 const WRITES: &[ArgDirection] = &[ArgDirection::Inout];
 
 /// Line `number` of the tensor in a slot.
@@ -83,7 +83,7 @@ fn entry(
     kernel: impl Kernel + 'static,
 ) -> KernelEntry {
     let (func_id, kernel) = (FuncId(func_id), Arc::new(kernel));
-    KernelEntry { func_id, name, core_type, signature, source: SOURCE, kernel }
+    KernelEntry { func_id, name, core_type, signature, sources: SOURCES, kernel }
 }
 
 /// One kernel for each member of a mix, under three func_ids from `first` on.

@@ -1,7 +1,7 @@
 //! Elementwise kernels on 128 x 128 f32 tiles.
 
 use argus_abi::{ArgDirection, CoreType, DType, FuncId, KernelArgs};
-use argus_runtime::KernelEntry;
+use argus_runtime::{KernelEntry, SourceFile, source_file};
 use argus_tile::{Core, Fault, GlobalShape, Kernel, KernelResult, Pipe, Tile};
 use std::sync::Arc;
 
@@ -13,7 +13,7 @@ const EDGE: u32 = 128;
 const SHAPE: fn() -> GlobalShape = || GlobalShape::nd(EDGE, EDGE);
 const TILE_BYTES: u32 = SIZE * 4;
 
-const SOURCE: &str = include_str!("vector.rs");
+const SOURCES: &[SourceFile] = &[source_file!("vector.rs"), super::SHARED];
 const BINARY: &[ArgDirection] = &[ArgDirection::In, ArgDirection::In, ArgDirection::Out];
 
 fn tile(index: u32) -> Tile {
@@ -76,7 +76,7 @@ fn entry(
         name,
         core_type: CoreType::Aiv,
         signature,
-        source: SOURCE,
+        sources: SOURCES,
         kernel,
     }
 }

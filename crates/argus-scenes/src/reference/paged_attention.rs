@@ -61,7 +61,8 @@ pub fn pv(p: &[u16], v: &[u16], head_dim: usize) -> Vec<f32> {
 }
 
 /// Kernel UP: merges a block into the running state. The first block replaces the state, which is never read
-/// then: it may be uninitialised memory.
+/// then: it may be uninitialised memory. The last one writes the output instead of the state's values, which
+/// stay as they were.
 pub fn online_update(block: Partial<'_>, running: Partial<'_>, is_first: bool, is_last: bool) -> Updated {
     let (m, l, o) = if is_first {
         check_rows(block);
@@ -73,6 +74,7 @@ pub fn online_update(block: Partial<'_>, running: Partial<'_>, is_first: bool, i
         let rows = o.chunks_exact(o.len() / l.len()).zip(&l);
         rows.flat_map(|(row, &l)| row.iter().map(move |&o| o / l)).collect()
     });
+    let o = if is_last && !is_first { running.o.to_vec() } else { o };
     Updated { m, l, o, out }
 }
 

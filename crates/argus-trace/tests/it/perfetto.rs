@@ -146,7 +146,8 @@ fn perfetto_reads_what_the_model_says() {
 }
 
 fn run() -> RunTimeline {
-    let task = |name: &str, id, start_ns, end_ns| RunTask { name: name.into(), id, start_ns, end_ns };
+    let task =
+        |name: &str, id, start_ns, end_ns| RunTask { name: name.into(), id, block: 0, start_ns, end_ns };
     let lane = |group: &str, name: &str, tasks: Vec<RunTask>, waits: Vec<RunWait>| RunLane {
         group: group.into(),
         name: name.into(),
@@ -185,15 +186,16 @@ fn a_run_is_drawn_for_perfetto() {
         json!({ "track": track, "name": name, "depth": 0, "start": start, "end": end, "args": args, "out": out,
             "in": arriving })
     };
+    let part = |task: u32| json!({ "task": format!("0x000000000000000{task}"), "block": 0 });
     // The arrow from task 2 leaves its last part; the one from a task that nobody saw is left out. What
     // overlaps lies on a track of its own.
     assert_eq!(
         decoded["slices"],
         json!([
-            slice(["cores", "AIC 0"], "QK", 100, 350, json!({"task": 1}), vec![1], vec![]),
-            slice(["cores", "AIC 0"], "PV", 700, 900, json!({"task": 3}), vec![], vec![2]),
-            slice(["cores", "AIV 0"], "SF", 360, 600, json!({"task": 2}), vec![], vec![1]),
-            slice(["cores", "AIV 0 #2"], "SF", 500, 650, json!({"task": 2}), vec![2], vec![]),
+            slice(["cores", "AIC 0"], "QK", 100, 350, part(1), vec![1], vec![]),
+            slice(["cores", "AIC 0"], "PV", 700, 900, part(3), vec![], vec![2]),
+            slice(["cores", "AIV 0"], "SF", 360, 600, part(2), vec![], vec![1]),
+            slice(["cores", "AIV 0 #2"], "SF", 500, 650, part(2), vec![2], vec![]),
             slice(["scheduler", "lane 0"], "capture ring full", 350, 360, json!({}), vec![], vec![]),
         ])
     );
@@ -226,11 +228,11 @@ fn a_run_as_chrome_events_text_by_text() {
         r#"{"ph":"M","name":"process_sort_index","pid":1,"tid":0,"args":{"sort_index":0}}"#,
         r#"{"ph":"M","name":"thread_name","pid":1,"tid":1,"args":{"name":"AIC 0"}}"#,
         r#"{"ph":"M","name":"thread_sort_index","pid":1,"tid":1,"args":{"sort_index":0}}"#,
-        r#"{"ph":"X","name":"QK","pid":1,"tid":1,"ts":0.100000,"dur":0.250000,"args":{"task":1}}"#,
+        r#"{"ph":"X","name":"QK","pid":1,"tid":1,"ts":0.100000,"dur":0.250000,"args":{"task":"0x0000000000000001","block":0}}"#,
         r#"{"ph":"s","name":"flow","cat":"flow","id":1,"pid":1,"tid":1,"ts":0.225000}"#,
         r#"{"ph":"M","name":"thread_name","pid":1,"tid":2,"args":{"name":"AIV 0"}}"#,
         r#"{"ph":"M","name":"thread_sort_index","pid":1,"tid":2,"args":{"sort_index":1}}"#,
-        r#"{"ph":"X","name":"SF","pid":1,"tid":2,"ts":0.360000,"dur":0.240000,"args":{"task":2}}"#,
+        r#"{"ph":"X","name":"SF","pid":1,"tid":2,"ts":0.360000,"dur":0.240000,"args":{"task":"0x0000000000000002","block":0}}"#,
         r#"{"ph":"f","name":"flow","cat":"flow","id":1,"bp":"e","pid":1,"tid":2,"ts":0.599999}"#,
     ];
     assert_eq!(text, format!(r#"{{"displayTimeUnit":"ns","traceEvents":[{}]}}"#, lines.join(",")));

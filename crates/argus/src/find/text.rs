@@ -43,7 +43,9 @@ pub fn summary(report: &Report) -> String {
     }
     _ = writeln!(text, "\n{}", verdict(report));
     if let Some(first) = report.first_wrong.first() {
-        _ = writeln!(text, "{NOTE}next:{NOTE:#} argus replay {} --task {}", report.dump, first.id);
+        for command in ["replay", "trace"] {
+            _ = writeln!(text, "{NOTE}next:{NOTE:#} argus {command} {} --task {}", report.dump, first.id);
+        }
     }
     text
 }

@@ -10,7 +10,7 @@ use argus_replay::{Argument, Judgement, Seen, Sighting, Verdict, What};
 use comfy_table::CellAlignment;
 
 use super::Report;
-use super::source::From;
+use super::source::{From, Source};
 use crate::output::{BAD, GOOD, NOTE};
 use crate::table;
 
@@ -18,7 +18,7 @@ use crate::table;
 const CORNER: u32 = 8;
 
 pub fn text(report: &Report<'_>) -> String {
-    let mut text = facts(report);
+    let mut text = facts(report.source);
     text += &format!("\n{}", table::lines(&arguments(&report.source.task.arguments)));
     for note in &report.source.task.notes {
         _ = writeln!(text, "{NOTE}note:{NOTE:#} {note}");
@@ -37,8 +37,9 @@ pub fn text(report: &Report<'_>) -> String {
     text
 }
 
-fn facts(report: &Report<'_>) -> String {
-    let task = &report.source.task;
+/// Which task of which program.
+pub fn facts(source: &Source) -> String {
+    let task = &source.task;
     let identity = &task.identity;
     let mut text = String::new();
     let mut row = |name: &str, value: String| _ = writeln!(text, "{name:<10}{value}");
@@ -51,8 +52,8 @@ fn facts(report: &Report<'_>) -> String {
     row("kernel", members.join(" + "));
     row("blocks", task.blocks.to_string());
     row("program", format!("{}, case {}, {}", identity.scene, identity.case, identity.runtime));
-    row("platform", report.source.platform.name.to_owned());
-    let (name, from) = match &report.source.from {
+    row("platform", source.platform.name.to_owned());
+    let (name, from) = match &source.from {
         From::Dump(path) => ("dump", path),
         From::Capsule(path) => ("capsule", path),
         From::Scene(scene) => ("captured", scene),
@@ -250,7 +251,7 @@ fn next(report: &Report<'_>) -> String {
     };
     let command = match (&report.proof.outcome.result, report.proof.passed()) {
         (Err(_), _) | (_, false) => format!("argus replay {subject} --break-on nan"),
-        (Ok(_), true) => format!("argus replay {subject} --capsule task.capsule"),
+        (Ok(_), true) => format!("argus trace {subject}"),
     };
     format!("{NOTE}next:{NOTE:#} {command}\n")
 }

@@ -1,5 +1,6 @@
 //! The summary for programs.
 
+use std::path::Path;
 use std::time::Duration;
 
 use argus_runtime::Injected;
@@ -32,6 +33,8 @@ pub struct Report<'a> {
     dumps: Vec<DumpReport>,
     /// Faults that were made on purpose in the last round.
     injections: Vec<InjectionReport>,
+    /// Where the timeline of the last round is.
+    timeline: Option<&'a Path>,
 }
 
 #[derive(Serialize)]
@@ -115,7 +118,7 @@ struct RoundReport {
 }
 
 pub fn json(summary: &Summary) -> Report<'_> {
-    let Summary { scene, case, runtime, platform, played, kept, injected } = summary;
+    let Summary { scene, case, runtime, platform, played, kept, injected, timeline } = summary;
     let times = Times::of(&played.rounds);
     let shown = shown_round(&played.rounds);
     let report = shown.map(|(_, round)| &round.report);
@@ -147,6 +150,7 @@ pub fn json(summary: &Summary) -> Report<'_> {
         outputs: shown.map_or(&[], |(_, round)| &round.outputs),
         dumps: kept.iter().map(DumpReport::of).collect(),
         injections: injected.iter().map(InjectionReport::of).collect(),
+        timeline: timeline.as_deref(),
     }
 }
 

@@ -23,7 +23,7 @@ pub fn text(summary: &Summary) -> String {
 }
 
 fn facts(summary: &Summary) -> String {
-    let Summary { scene, case, runtime, platform, played, kept, injected } = summary;
+    let Summary { scene, case, runtime, platform, played, kept, injected, timeline } = summary;
     let mut text = String::new();
     let mut row = |name: &str, value: String| text += &format!("{name:<10}{value}\n");
     row("scene", format!("{}, case {}", scene.name, case.name));
@@ -49,6 +49,9 @@ fn facts(summary: &Summary) -> String {
             let waited = std::time::Duration::from_nanos(*wait_ns);
             row("waits", format!("{waits} for the collector, {waited:.1?} together"));
         }
+    }
+    if let Some(path) = timeline {
+        row("timeline", path.display().to_string());
     }
     text
 }

@@ -13,4 +13,5 @@ mod readme;
 mod replay;
 mod run;
 mod tool;
+mod trace;
 mod tui;

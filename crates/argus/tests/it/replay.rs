@@ -33,7 +33,7 @@ fn a_task_of_a_dump_is_replayed_and_the_report_says_what_was_compared() {
         "1 (0x3f800000)",
         "bit-equal",
         "PASS  every output that was captured is bit-equal",
-        "next: argus replay run/tensor_dump --task 0x0000000000000001 --capsule task.capsule",
+        "next: argus trace run/tensor_dump --task 0x0000000000000001",
     ] {
         assert!(ended.stdout.contains(says), "{says}\n{}", ended.stdout);
     }

@@ -1,0 +1,171 @@
+//! timeline.json: when what ran where.
+//!
+//! One line for each kernel call and for each capture, with numbers in a fixed order: a run has many of them.
+
+use argus_abi::{FuncId, Member, Stage, TaskId};
+use argus_capture::times::{CaptureTime, CoreTimes, PartTime, RunTimes};
+use serde::Deserialize;
+
+use crate::text::{put, put_list, put_u64, put_word};
+
+const SCHEMA: &str = "argus-timeline-1";
+
+/// The whole text.
+pub(crate) fn text(times: &RunTimes) -> Vec<u8> {
+    let parts: usize = times.cores.iter().map(|core| core.parts.len()).sum();
+    let captures: usize = times.lanes.iter().map(Vec::len).sum();
+    let mut out = Vec::with_capacity(1024 + (parts + captures) * 80);
+    put(&mut out, "{\n  \"schema\": \"");
+    put(&mut out, SCHEMA);
+    put(&mut out, "\",\n  \"part\": [\"task_id\", \"func_id\", \"block\", \"posted_ns\", ");
+    put(&mut out, "\"started_ns\", \"ended_ns\"],\n  \"cores\": ");
+    put_list(&mut out, &times.cores, |out, core| {
+        put(out, "\n    {\"core\": ");
+        put_u64(out, core.core.into());
+        put(out, ", \"cluster\": ");
+        put_u64(out, core.cluster.into());
+        put(out, ", \"place\": ");
+        put_u64(out, core.member as u64);
+        put(out, ", \"parts\": ");
+        put_list(out, &core.parts, |out, part| {
+            let numbers = [part.block.into(), part.posted_ns, part.started_ns, part.ended_ns];
+            row(out, part.task, part.func.0.into(), &numbers);
+        });
+        put(out, "}");
+    });
+    put(&mut out, ",\n  \"capture\": [\"task_id\", \"stage\", \"started_ns\", \"ended_ns\", ");
+    put(&mut out, "\"waited_ns\"],\n  \"control_threads\": ");
+    put_list(&mut out, &times.lanes, |out, captures| {
+        put(out, "\n    ");
+        put_list(out, captures, |out, capture| {
+            let numbers = [capture.started_ns, capture.ended_ns, capture.waited_ns];
+            row(out, capture.task, capture.stage as u64, &numbers);
+        });
+    });
+    put(&mut out, "\n}\n");
+    out
+}
+
+fn row(out: &mut Vec<u8>, task: TaskId, first: u64, numbers: &[u64]) {
+    put(out, "\n      [");
+    put_word(out, task.raw());
+    for &number in [first].iter().chain(numbers) {
+        put(out, ", ");
+        put_u64(out, number);
+    }
+    put(out, "]");
+}
+
+#[derive(Deserialize)]
+struct File {
+    schema: String,
+    cores: Vec<CoreText>,
+    control_threads: Vec<Vec<(String, u8, u64, u64, u64)>>,
+}
+
+#[derive(Deserialize)]
+struct CoreText {
+    core: u32,
+    cluster: u32,
+    place: u8,
+    parts: Vec<(String, u32, u32, u64, u64, u64)>,
+}
+
+/// Reads the text; the error says where it is wrong.
+pub(crate) fn parse(text: &[u8]) -> Result<RunTimes, String> {
+    let file: File = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+    if file.schema != SCHEMA {
+        return Err(format!("its schema is '{}'; known is {SCHEMA}", file.schema));
+    }
+    let task = |id: &str| {
+        let digits = id.strip_prefix("0x").unwrap_or("-");
+        let raw = u64::from_str_radix(digits, 16).map_err(|_| format!("'{id}' is no task id"))?;
+        Ok::<_, String>(TaskId::from_raw(raw))
+    };
+    let forward = |what: &str, start: u64, end: u64| match start <= end {
+        true => Ok(()),
+        false => Err(format!("{what} ends at {end} ns, before it starts at {start} ns")),
+    };
+    let mut times = RunTimes::default();
+    for core in &file.cores {
+        let member = Member::ALL.get(usize::from(core.place)).copied();
+        let member = member.ok_or_else(|| format!("core {}: there is no place {}", core.core, core.place))?;
+        let mut parts = Vec::with_capacity(core.parts.len());
+        for (id, func, block, posted_ns, started_ns, ended_ns) in &core.parts {
+            forward(&format!("core {}: the part of {id}", core.core), *started_ns, *ended_ns)?;
+            let (task, func) = (task(id)?, FuncId(*func));
+            let (posted_ns, started_ns, ended_ns) = (*posted_ns, *started_ns, *ended_ns);
+            parts.push(PartTime { task, func, block: *block, posted_ns, started_ns, ended_ns });
+        }
+        times.cores.push(CoreTimes { core: core.core, cluster: core.cluster, member, parts });
+    }
+    for lane in &file.control_threads {
+        let mut captures = Vec::with_capacity(lane.len());
+        for &(ref id, stage, started_ns, ended_ns, waited_ns) in lane {
+            forward(&format!("the capture of {id}"), started_ns, ended_ns)?;
+            let stage = Stage::from_raw(stage).ok_or_else(|| format!("there is no stage {stage}"))?;
+            captures.push(CaptureTime { task: task(id)?, stage, started_ns, ended_ns, waited_ns });
+        }
+        times.lanes.push(captures);
+    }
+    Ok(times)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn times() -> RunTimes {
+        let part = |id, started_ns| PartTime {
+            task: TaskId::from_raw(id),
+            func: FuncId(3),
+            block: 7,
+            posted_ns: 1,
+            started_ns,
+            ended_ns: u64::MAX,
+        };
+        let capture = CaptureTime {
+            task: TaskId::from_raw(2),
+            stage: Stage::AfterCompletion,
+            started_ns: 5,
+            ended_ns: 9,
+            waited_ns: 4,
+        };
+        let core = |core, member, parts| CoreTimes { core, cluster: 2, member, parts };
+        RunTimes {
+            cores: vec![
+                core(2, Member::Aic, vec![part(u64::MAX, 3), part(0, 4)]),
+                core(5, Member::Aiv1, vec![part(1, 3)]),
+            ],
+            lanes: vec![Vec::new(), vec![capture]],
+        }
+    }
+
+    #[test]
+    fn a_text_is_read_as_it_was_written_and_has_the_numbers_in_the_stated_order() {
+        let text = text(&times());
+        assert_eq!(parse(&text).unwrap(), times());
+        let text = String::from_utf8(text).unwrap();
+        assert!(text.contains("[\"0xffffffffffffffff\", 3, 7, 1, 3, 18446744073709551615]"), "{text}");
+        assert!(text.contains("[\"0x0000000000000002\", 1, 5, 9, 4]"), "{text}");
+        assert_eq!(parse(super::text(&RunTimes::default()).as_slice()).unwrap(), RunTimes::default());
+    }
+
+    #[test]
+    fn what_is_wrong_is_named() {
+        let text = String::from_utf8(text(&times())).unwrap();
+        let wrong = |from: &str, to: &str| parse(text.replacen(from, to, 1).as_bytes()).unwrap_err();
+        assert_eq!(wrong("0xffffffffffffffff", "task"), "'task' is no task id");
+        assert_eq!(wrong("0xffffffffffffffff", "0x"), "'0x' is no task id");
+        assert_eq!(wrong("\"place\": 0", "\"place\": 3"), "core 2: there is no place 3");
+        assert_eq!(wrong(", 1, 5, 9, 4]", ", 9, 5, 9, 4]"), "there is no stage 9");
+        let backwards = wrong(", 1, 5, 9, 4]", ", 1, 9, 5, 4]");
+        assert_eq!(backwards, "the capture of 0x0000000000000002 ends at 5 ns, before it starts at 9 ns");
+        assert_eq!(
+            wrong("timeline-1", "timeline-2"),
+            "its schema is 'argus-timeline-2'; known is argus-timeline-1"
+        );
+        assert!(wrong("[", "{").contains("line 3"));
+        assert!(parse(&vec![b'['; 1 << 20]).is_err());
+    }
+}

@@ -1,0 +1,50 @@
+//! Arguments of `argus trace`.
+
+use std::path::PathBuf;
+
+use clap::Args;
+
+use super::TaskArgs;
+
+#[derive(Debug, Args)]
+#[command(after_help = EXAMPLES)]
+pub struct TraceArgs {
+    /// A dump, a capsule, or a scene whose task is captured first [default: the newest dump below outputs/]
+    #[arg(value_name = "DUMP|CAPSULE|SCENE", conflicts_with = "check")]
+    pub what: Option<String>,
+
+    #[command(flatten)]
+    pub task: TaskArgs,
+
+    /// Directory for the files of a task, or the file for a whole run: FILE.pftrace or FILE.json
+    /// [default: trace_KERNEL_TASK, or run.pftrace]
+    #[arg(short, long, value_name = "DIR|FILE", conflicts_with = "check")]
+    pub output: Option<PathBuf>,
+
+    /// Change numbers of the timing model: JSON with the same keys as the chip's own set
+    #[arg(long, value_name = "FILE", conflicts_with = "check")]
+    pub timing: Option<PathBuf>,
+
+    /// Read back what a trace wrote and hold it to the rules of its readers
+    #[arg(long, value_name = "DIR")]
+    pub check: Option<PathBuf>,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+const EXAMPLES: &str = "\
+Examples:
+  argus trace outputs/run --task 0x200000001
+  argus trace outputs/run --kernel SF --nth 2 -o sf
+  argus trace pipe_mix --kernel matmul_push -p a5sim
+  argus trace outputs/run --kernel QK --timing faster-loads.json --json
+  argus trace --check sf
+  argus trace outputs/run -o run.pftrace
+
+With a task: the instructions of its cores on a model of the chip, in DIR/simulator, for MindStudio Insight
+(trace.json, visualize_data.bin) and Perfetto (perfetto.pftrace, perfetto.json).
+Without one: which core ran which task when, as measured in the run, for Perfetto.
+
+Exit codes: 0 written, 1 the task failed, deadlocks or has hazards, or a check found a fault, 2 wrong usage.";

@@ -1,0 +1,81 @@
+//! `argus trace`: a task instruction by instruction, or a run task by task.
+//!
+//! | file | subject |
+//! |---|---|
+//! | `task` | from a replayed task to its timeline and its files |
+//! | `text` | the summary for people |
+//! | `run` | from the times of a run to a file for Perfetto |
+
+pub mod run;
+mod task;
+mod text;
+
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::anyhow;
+use serde_json::json;
+
+use crate::cli::{TaskArgs, TraceArgs};
+use crate::dumps;
+use crate::failure::Failure;
+use crate::output::{self, GOOD};
+
+pub fn trace(args: &TraceArgs) -> Result<ExitCode, Failure> {
+    if let Some(directory) = &args.check {
+        return check(directory, args.json);
+    }
+    if names_a_task(args) {
+        return task::trace(args);
+    }
+    if args.timing.is_some() {
+        return Err(Failure::usage(anyhow!("--timing is for the model of one task; a run was measured"))
+            .hint("name a task with --task ID, --kernel NAME or --func-id N".to_owned()));
+    }
+    let dump = dumps::open(args.what.as_deref().map(Path::new))?;
+    run::of_dump(&dump, args.output.as_deref(), args.json)
+}
+
+/// A scene and a capsule mean a task even if none is named: they are not the dump of a run.
+fn names_a_task(args: &TraceArgs) -> bool {
+    let TaskArgs { task, kernel, func_id, arg_spec, .. } = &args.task;
+    let selected = task.is_some() || kernel.is_some() || !func_id.is_empty() || arg_spec.is_some();
+    let path = args.what.as_deref().map(Path::new);
+    selected || path.is_some_and(|path| !path.exists() || argus_replay::Capsule::is_one(path))
+}
+
+fn check(directory: &Path, json: bool) -> Result<ExitCode, Failure> {
+    let report = argus_trace::check(directory).map_err(|error| match error {
+        argus_trace::CheckError::Read { .. } => Failure::usage(error)
+            .hint("name the directory that `argus trace -o DIR` wrote, or DIR/simulator".to_owned()),
+        argus_trace::CheckError::Invalid { .. } => Failure::failed(error),
+    })?;
+    if json {
+        output::print_json(&json!({
+            "schema": "argus-trace-check-1",
+            "status": "valid",
+            "cores": report.cores,
+            "lanes": report.lanes,
+            "slices": report.slices,
+            "flows": report.flows,
+            "unpaired_flags": report.unpaired_flags,
+            "addresses": report.addresses,
+            "sources": report.sources,
+            "trace_blocks": report.trace_blocks,
+            "perfetto_slices": report.native_slices,
+        }))?;
+    } else {
+        output::print(&format!(
+            "{GOOD}VALID{GOOD:#}  {} cores, {} lanes, {} slices, {} flows, {} addresses, {} source files; \
+             {} flags that nobody waits for\n",
+            report.cores.len(),
+            report.lanes,
+            report.slices,
+            report.flows,
+            report.addresses,
+            report.sources,
+            report.unpaired_flags,
+        ))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}

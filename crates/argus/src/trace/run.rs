@@ -1,0 +1,170 @@
+//! From the times of a run to a file for Perfetto: which core ran which task when, and what waited.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use anyhow::anyhow;
+use argus_abi::{Member, Stage};
+use argus_capture::times::{CaptureTime, CoreTimes, RunTimes};
+use argus_dump::read::Dump;
+use argus_trace::{RunArrow, RunLane, RunTask, RunTimeline, RunWait};
+use serde_json::json;
+
+use crate::failure::Failure;
+use crate::output::{self, NOTE};
+
+/// A file that a timeline goes to; its name was checked.
+#[derive(Clone, Debug)]
+pub struct Target {
+    path: PathBuf,
+    native: bool,
+}
+
+impl Target {
+    pub fn new(path: &Path) -> Result<Target, Failure> {
+        let native = match path.extension().and_then(|ending| ending.to_str()) {
+            Some("pftrace") => true,
+            Some("json") => false,
+            _ => {
+                let path = path.display();
+                return Err(Failure::usage(anyhow!("'{path}' is no name for the timeline of a run"))
+                    .hint("name it FILE.pftrace, Perfetto's own format, or FILE.json, Chrome's".to_owned()));
+            }
+        };
+        Ok(Target { path: path.to_owned(), native })
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    pub fn write(&self, timeline: &RunTimeline) -> Result<(), Failure> {
+        let written = match self.native {
+            true => timeline.write_pftrace(&self.path),
+            false => timeline.write_json(&self.path),
+        };
+        written.map_err(Failure::failed)
+    }
+}
+
+/// Draws the run that a dump is of.
+pub fn of_dump(dump: &Dump, output: Option<&Path>, json: bool) -> Result<ExitCode, Failure> {
+    let target = Target::new(output.unwrap_or(Path::new("run.pftrace")))?;
+    let times = dump.times().map_err(|wrong| Failure::usage(anyhow!("{wrong}")))?;
+    let times = times.ok_or_else(|| {
+        let directory = dump.directory().display();
+        Failure::usage(anyhow!("{directory} does not tell when its tasks ran: {}", why_not(dump)))
+            .hint(format!("for one task: argus trace {directory} --task ID"))
+    })?;
+    let edges = dump.graph().map_or(&[][..], |graph| &graph.edges);
+    let edges = edges.iter().map(|edge| [edge.from, edge.to]);
+    let timeline = timeline(&times, edges, &|func| dump.kernel_name(func as i32).map(str::to_owned));
+    target.write(&timeline)?;
+    let cores = times.cores.len();
+    let parts: usize = times.cores.iter().map(|core| core.parts.len()).sum();
+    let captures: usize = times.lanes.iter().map(Vec::len).sum();
+    if json {
+        output::print_json(&json!({
+            "schema": "argus-timeline-written-1",
+            "file": target.path.display().to_string(),
+            "cores": cores,
+            "kernel_calls": parts,
+            "captures": captures,
+            "dependencies": timeline.arrows.len(),
+        }))?;
+    } else {
+        output::print(&format!(
+            "{parts} kernel calls on {cores} cores, {captures} captures, {} dependencies; times of the machine that \
+             simulated\n{NOTE}written:{NOTE:#} {} (Perfetto opens it)\n",
+            timeline.arrows.len(),
+            target.path.display(),
+        ))?;
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn why_not(dump: &Dump) -> &'static str {
+    match (dump.age(), dump.ending()) {
+        (argus_dump::read::Age::Argus, argus_dump::read::Ending::Unfinished { .. }) => {
+            "its run did not come to an end"
+        }
+        (argus_dump::read::Age::Argus, _) => "it was made out of another dump, or without a clock",
+        _ => "dumps of the reference have no times",
+    }
+}
+
+/// Everything that was written down, as lanes. `name` knows the kernels.
+pub fn timeline(
+    times: &RunTimes,
+    edges: impl Iterator<Item = [u64; 2]>,
+    name: &dyn Fn(u32) -> Option<String>,
+) -> RunTimeline {
+    let kernel = |func: u32| name(func).unwrap_or_else(|| format!("func_id {func}"));
+    let mut names: BTreeMap<u32, String> = BTreeMap::new();
+    let mut of_task: BTreeMap<u64, u32> = BTreeMap::new();
+    for part in times.cores.iter().flat_map(|core| &core.parts) {
+        names.entry(part.func.0).or_insert_with(|| kernel(part.func.0));
+        of_task.entry(part.task.raw()).or_insert(part.func.0);
+    }
+    let name_of = |task: u64| of_task.get(&task).map_or("a task", |func| names[func].as_str());
+    let threads = (times.lanes.iter().enumerate()).map(|(number, captures)| RunLane {
+        group: "control threads".into(),
+        name: format!("scheduler {number}"),
+        tasks: Vec::new(),
+        waits: captures.iter().flat_map(|time| capture(time, name_of(time.task.raw()))).collect(),
+    });
+    let mut cores: Vec<&CoreTimes> = times.cores.iter().collect();
+    cores.sort_by_key(|core| (core.cluster, core.member));
+    let cores = cores.into_iter().map(|core| lane(core, &names));
+    let arrows = edges.map(|[from, to]| RunArrow { from, to }).collect();
+    RunTimeline { lanes: threads.chain(cores).collect(), arrows }
+}
+
+fn lane(core: &CoreTimes, names: &BTreeMap<u32, String>) -> RunLane {
+    let member = match core.member {
+        Member::Aic => "aic",
+        Member::Aiv0 => "aiv0",
+        Member::Aiv1 => "aiv1",
+    };
+    let mut waits = Vec::new();
+    let mut free_since = 0;
+    for part in &core.parts {
+        // Given to an idle core and not begun yet; before that the core had nothing to do.
+        let start_ns = part.posted_ns.max(free_since);
+        if start_ns < part.started_ns {
+            waits.push(RunWait { reason: "waits for a thread".into(), start_ns, end_ns: part.started_ns });
+        }
+        free_since = part.ended_ns;
+    }
+    let tasks = core.parts.iter().map(|part| RunTask {
+        name: names[&part.func.0].clone(),
+        id: part.task.raw(),
+        block: part.block,
+        start_ns: part.started_ns,
+        end_ns: part.ended_ns,
+    });
+    RunLane {
+        group: format!("cluster {}", core.cluster),
+        name: format!("{member} (core {})", core.core),
+        tasks: tasks.collect(),
+        waits,
+    }
+}
+
+/// A capture, and behind it what of it was waiting.
+fn capture(time: &CaptureTime, name: &str) -> impl Iterator<Item = RunWait> {
+    let what = match time.stage {
+        Stage::BeforeDispatch => "inputs",
+        Stage::AfterCompletion => "outputs",
+    };
+    let turn = time.ended_ns - time.waited_ns.min(time.ended_ns - time.started_ns);
+    let work =
+        RunWait { reason: format!("captures {what} of {name}"), start_ns: time.started_ns, end_ns: turn };
+    let wait = (turn < time.ended_ns).then(|| RunWait {
+        reason: "capture waits for room".into(),
+        start_ns: turn,
+        end_ns: time.ended_ns,
+    });
+    [work].into_iter().chain(wait)
+}

@@ -1,0 +1,117 @@
+//! From a task that is replayed to its timeline and its files.
+
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+use anyhow::anyhow;
+use argus_replay::{Buffer, CapturedTask, Options, Outcome, Proof};
+use argus_runtime::{KernelTable, Platform};
+use argus_trace::{
+    Chip, CoreLog, GlobalBuffer, Params, Settings, Sources, Stamp, Summary, TaskLog, Timeline, Written,
+};
+use serde_json::json;
+
+use super::text;
+use crate::cli::TraceArgs;
+use crate::failure::{FAILED, Failure};
+use crate::output;
+use crate::replay::source::{self, Source};
+
+/// What a trace has to tell.
+pub struct Report<'a> {
+    pub source: &'a Source,
+    pub proof: &'a Proof,
+    pub summary: &'a Summary,
+    pub written: &'a Written,
+}
+
+pub fn trace(args: &TraceArgs) -> Result<ExitCode, Failure> {
+    let source = source::open(args.what.as_deref(), &args.task)?;
+    let chip = chip(source.platform)?;
+    let params = match &args.timing {
+        Some(path) => Params::from_file(chip, path).map_err(Failure::usage)?,
+        None => Params::of(chip),
+    };
+    let mut options = Options { logs: true, ..Options::default() };
+    if let Some(seconds) = args.task.timeout {
+        options.timeout = crate::run::timeout(seconds)?;
+    }
+    let kernels = &source.code.kernels;
+    let mut proof =
+        argus_replay::replay(&source.task, kernels, source.platform, &options, 1).map_err(Failure::usage)?;
+    let log = task_log(&source.task, chip, &mut proof.outcome);
+    let timeline = Timeline::new(&log, &params, &Settings::default());
+    if let Err(error) = &proof.outcome.result {
+        // Where the model knows more than the machine, it says it too.
+        let failure = Failure::failed(anyhow!("the task failed, so there is no timeline of it: {error}"));
+        return Err(match timeline {
+            Err(error @ argus_trace::ModelError::Deadlock { .. }) => failure.hint(error.to_string()),
+            _ => failure,
+        });
+    }
+    let timeline = timeline.map_err(Failure::failed)?;
+    let directory = args.output.clone().unwrap_or_else(|| default_directory(&source.task));
+    let sources = sources(kernels, &timeline);
+    let written =
+        argus_trace::write(&timeline, &directory, &sources, &Stamp::now()).map_err(Failure::failed)?;
+    let summary = Summary::new(&timeline);
+    let report = Report { source: &source, proof: &proof, summary: &summary, written: &written };
+    if args.json {
+        output::print_json(&object(&report))?;
+    } else {
+        output::print(&text::text(&report))?;
+    }
+    let good = summary.hazards.is_empty() && proof.passed();
+    Ok(if good { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
+}
+
+fn chip(platform: &Platform) -> Result<Chip, Failure> {
+    [Chip::A2a3, Chip::A5]
+        .into_iter()
+        .find(|chip| platform.name.strip_suffix("sim") == Some(chip.name()))
+        .ok_or_else(|| Failure::usage(anyhow!("there are no timing parameters for {}", platform.name)))
+}
+
+/// The logs of an outcome as the model takes them; they are moved, because they may be large.
+fn task_log(task: &CapturedTask, chip: Chip, outcome: &mut Outcome) -> TaskLog {
+    let cores = std::mem::take(&mut outcome.logs)
+        .into_iter()
+        .map(|core| CoreLog { member: core.member, block: core.block, log: core.log })
+        .collect();
+    let buffers = outcome.buffers.iter().map(|Buffer { slots, addr, bytes }| {
+        let names: Vec<String> = slots.iter().map(|slot| format!("arg{slot}")).collect();
+        GlobalBuffer { name: names.join("+"), addr: *addr, bytes: *bytes }
+    });
+    TaskLog { name: task.identity.kernel_names(), chip, cores, buffers: buffers.collect() }
+}
+
+/// The texts that the kernels were compiled from, wherever the tool is called.
+fn sources(kernels: &KernelTable, timeline: &Timeline<'_>) -> Sources {
+    let mut sources = Sources::default();
+    for file in kernels.iter().flat_map(|entry| entry.sources) {
+        if timeline.files.iter().any(|name| name == file.path) {
+            sources.add(file.path, file.text);
+        }
+    }
+    sources
+}
+
+fn default_directory(task: &CapturedTask) -> PathBuf {
+    let kernels = task.identity.kernel_names().replace(|sign: char| !sign.is_ascii_alphanumeric(), "_");
+    PathBuf::from(format!("trace_{kernels}_{:#x}", task.id.raw()))
+}
+
+fn object(report: &Report<'_>) -> serde_json::Value {
+    let Report { source, proof, summary, written } = report;
+    json!({
+        "schema": "argus-trace-1",
+        "task_id": source.task.id.to_string(),
+        "kernel": source.task.identity.kernel_names(),
+        "platform": source.platform.name,
+        "replay": if !proof.passed() { "differs" } else if proof.compared() { "bit-equal" } else { "not-compared" },
+        "summary": summary,
+        "directory": written.directory.display().to_string(),
+        "slices": written.slices,
+        "missing_sources": written.missing_sources,
+    })
+}
