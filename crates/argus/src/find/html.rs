@@ -1,15 +1,20 @@
 //! `argus find --html FILE`: one page that needs nothing else.
 
+use std::fs::Permissions;
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use argus_find::report::{Closer, Report, TaskReport};
+use anstream::adapter::strip_str;
+use argus_find::metrics::Metrics;
+use argus_find::report::{Closer, FirstWrong, Report, TaskReport};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
 
-const PAGE: &str = include_str!("page.html");
-const PLACE: &str = "@REPORT@";
+const PAGE: &str = include_str!("page/page.html");
+const STYLE: &str = include_str!("page/page.css");
+const SCRIPT: &str = concat!(include_str!("page/page.js"), include_str!("page/graph.js"));
 
 /// Writes the page under a temporary name and renames it.
 pub fn write(path: &Path, report: &Report) -> Result<(), Failure> {
@@ -18,16 +23,21 @@ pub fn write(path: &Path, report: &Report) -> Result<(), Failure> {
         Failure::failed(anyhow::Error::new(error).context(format!("cannot write {}", path.display())))
     };
     let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    let mut file = tempfile::Builder::new().prefix(".argus-").tempfile_in(directory).map_err(fail)?;
+    // As open as the umask lets it be: a page is made to be handed on.
+    let open = Permissions::from_mode(0o666);
+    let mut file =
+        tempfile::Builder::new().prefix(".argus-").permissions(open).tempfile_in(directory).map_err(fail)?;
     file.write_all(page.as_bytes()).map_err(fail)?;
     file.persist(path).map_err(|error| fail(error.error))?;
     Ok(())
 }
 
 fn page(report: &Report) -> String {
-    // Text inside a script element ends at the first "</": written otherwise it never does.
-    let data = content(report).to_string().replace("</", "<\\/");
-    PAGE.replacen(PLACE, &data, 1)
+    // In JSON a "<" is always part of a string. Written as an escape, no name in it can end the script element
+    // or, as "<!--<script", keep it from ending.
+    let data = content(report).to_string().replace('<', "\\u003c");
+    // The data last: it may hold any text.
+    PAGE.replacen("@STYLE@", STYLE, 1).replacen("@SCRIPT@", SCRIPT, 1).replacen("@REPORT@", &data, 1)
 }
 
 /// What the page shows, and no more: a report of many tasks is mostly pairs that are equal.
@@ -44,34 +54,51 @@ fn content(report: &Report) -> Value {
         "unaligned": report.unaligned,
         "edges": report.edges,
         "tasks": report.tasks.iter().map(task).collect::<Vec<_>>(),
-        "first_wrong": report.first_wrong.iter().map(|first| {
-            let metrics = |argument: u32| report.tasks.get(first.task).and_then(|task| {
-                task.outputs.iter().find(|output| output.argument == argument)?.metrics.as_deref()
-            });
-            json!({
-                "id": first.id,
-                "kernel": first.kernel,
-                "downstream": first.downstream,
-                "outputs": first.outputs.iter().map(|output| {
-                    let decades = metrics(output.argument).map_or_else(Vec::new, |metrics| {
-                        metrics.histogram.decades.iter().map(|d| json!([d.exponent, d.count])).collect()
-                    });
-                    closer(output, decades)
-                }).collect::<Vec<_>>(),
-            })
-        }).collect::<Vec<_>>(),
+        "first_wrong": report.first_wrong.iter().map(|first| first_wrong(report, first)).collect::<Vec<_>>(),
     })
 }
 
-fn closer(output: &Closer, histogram: Vec<Value>) -> Value {
+fn first_wrong(report: &Report, first: &FirstWrong) -> Value {
+    let task = report.tasks.get(first.task);
+    let lists = task.map(|task| [("input", &task.inputs), ("output", &task.outputs)]);
+    let compared = lists.into_iter().flatten().flat_map(|(role, list)| {
+        list.iter().map(move |compared| {
+            strip_str(&format!("{role} {}", super::text::comparison(compared))).to_string()
+        })
+    });
+    let metrics =
+        |argument: u32| task?.outputs.iter().find(|output| output.argument == argument)?.metrics.as_deref();
+    let outputs = first.outputs.iter().map(|output| closer(output, metrics(output.argument)));
+    json!({
+        "task": first.task,
+        "id": first.id,
+        "kernel": first.kernel,
+        "downstream": first.downstream,
+        "compared": compared.collect::<Vec<_>>(),
+        "outputs": outputs.collect::<Vec<_>>(),
+    })
+}
+
+fn closer(output: &Closer, metrics: Option<&Metrics>) -> Value {
     json!({
         "argument": output.argument,
         "dtype": output.dtype,
         "shape": output.shape,
         "map": output.detail.map,
-        "histogram": histogram,
+        "histogram": metrics.map(histogram),
         "worst": output.detail.worst.iter().map(ToString::to_string).collect::<Vec<_>>(),
         "looks_like": output.looks_like.iter().map(super::text::sentence).collect::<Vec<_>>(),
+    })
+}
+
+/// Every element has a place in it: no error, a decade, or none of them because a side is not finite.
+fn histogram(metrics: &Metrics) -> Value {
+    let same = metrics.nan_both + metrics.inf_both;
+    let decades = metrics.histogram.decades.iter().map(|decade| json!([decade.exponent, decade.count]));
+    json!({
+        "zero": metrics.histogram.zero + same,
+        "decades": decades.collect::<Vec<_>>(),
+        "not_finite": metrics.elements.saturating_sub(metrics.finite + same),
     })
 }
 

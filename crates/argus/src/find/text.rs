@@ -108,7 +108,8 @@ fn first_wrong(text: &mut String, report: &Report, first: &FirstWrong) {
     }
 }
 
-fn comparison(compared: &Compared) -> String {
+/// How one record compares, in colour.
+pub fn comparison(compared: &Compared) -> String {
     let what = match compared.agreement {
         "equal" => "equal bit for bit".to_owned(),
         "within" => format!("within the tolerance, at most {:.3e} off", compared.max_abs.unwrap_or(0.0)),

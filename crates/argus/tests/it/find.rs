@@ -5,6 +5,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use serde_json::Value;
@@ -297,4 +298,27 @@ fn the_page_holds_the_findings_and_nothing_from_elsewhere() {
     assert_eq!(data["verdict"], "differ");
     assert_eq!(data["first_wrong"][0]["kernel"], "mul");
     assert_eq!(data["counts"]["introduced"], 1);
+}
+
+#[test]
+fn the_page_survives_names_that_look_like_markup_and_is_as_open_as_other_files() {
+    let home = tempfile::tempdir().unwrap();
+    let name = "a</script><!--<script>&\"@REPORT@";
+    argus_in(home.path(), &format!("run vector_example --dump-tensor -o {name} --inject mul:nan"));
+    assert_eq!(argus_in(home.path(), &format!("find {name} --html report.html")).code, 1);
+    let page = fs::read_to_string(home.path().join("report.html")).unwrap();
+    let (_, rest) = page.split_once("id=\"data\">").unwrap();
+    let (data, _) = rest.split_once("</script>").unwrap();
+    assert!(!data.contains('<'));
+    let data: Value = serde_json::from_str(data).unwrap();
+    assert_eq!(data["dump"], format!("{name}/tensor_dump"));
+    // Every element is counted once.
+    let histogram = &data["first_wrong"][0]["outputs"][0]["histogram"];
+    assert_eq!(histogram["not_finite"], 1);
+    assert_eq!(histogram["zero"], 16383);
+    let compared = data["first_wrong"][0]["compared"][0].as_str().unwrap();
+    assert!(compared.starts_with("output argument 2: 1 elements beyond"), "{compared}");
+    fs::write(home.path().join("plain"), "").unwrap();
+    let mode = |name: &str| fs::metadata(home.path().join(name)).unwrap().permissions().mode();
+    assert_eq!(mode("report.html"), mode("plain"));
 }
