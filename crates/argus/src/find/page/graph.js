@@ -80,8 +80,9 @@ function show(members) {
       Y[t] = band + ((Math.floor(i / columns) + 0.5) * best.rows) / lines;
     });
     // One heading for layers of the same kernels in a row.
-    const kernels = [...new Set(layer.tasks.map(kernel))].filter(Boolean).sort().slice(0, 3).join(", "),
-      last = heads[heads.length - 1];
+    const names = [...new Set(layer.tasks.map(t => kernel(t) || "no kernel"))].sort();
+    const kernels = names.slice(0, 3).join(", ") + (names.length > 3 ? ", …" : "");
+    const last = heads[heads.length - 1];
     if (last && last.kernels === kernels && last.y === band) {
       last.tasks += n;
       last.right = x + width;
@@ -224,10 +225,11 @@ function paint() {
   pen.fillStyle = colour("dim");
   if (view.length > FEW)
     for (const head of heads) {
-      const text = head.kernels + " × " + count(head.tasks),
-        room = (head.right - head.x + 1) * scale;
-      if (room > 20 * ratio && pen.measureText(text).width <= room)
-        halo(text, head.x * scale + panX, head.y * scale + panY - 9 * ratio);
+      const room = (head.right - head.x + 1) * scale;
+      if (room < 20 * ratio) continue;
+      const heading = head.kernels + " × " + count(head.tasks);
+      if (pen.measureText(heading).width <= room)
+        halo(heading, head.x * scale + panX, head.y * scale + panY - 9 * ratio);
     }
   if (!labelled && data.counts.introduced <= MANY) {
     pen.font = "bold " + font(13);
