@@ -55,6 +55,12 @@ pub enum ReplayError {
         present_core: &'static str,
     },
 
+    #[error(
+        "the dump does not say on which cores the kernels {kernels} of the task ran; name the scene and case that \
+         it came from with --scene and --case"
+    )]
+    Places { kernels: String },
+
     #[error("{kernels} kernels cannot share one cluster: it has one aic and two aiv cores")]
     Cluster { kernels: usize },
 

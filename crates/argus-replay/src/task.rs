@@ -31,6 +31,17 @@ impl Code {
         Code { kernels: program.kernels.clone(), abi }
     }
 
+    /// No kernel at all, for a task whose code nobody has: its arguments can still be read. How it takes them
+    /// is what the dump says, else `otherwise`.
+    pub fn unknown(dump: &Dump, otherwise: KernelAbi) -> Code {
+        let recorded = dump.graph().and_then(|graph| graph.kernels.first());
+        Code { kernels: KernelTable::default(), abi: recorded.map_or(otherwise, |kernel| kernel.abi) }
+    }
+
+    fn is_unknown(&self) -> bool {
+        self.kernels.iter().next().is_none()
+    }
+
     /// A kernel at the place where it would run alone.
     pub fn kernel(&self, name: &str) -> Result<MemberKernel, SelectError> {
         let entry = self
@@ -252,7 +263,8 @@ impl CapturedTask {
     }
 
     /// Reads a task from a dump. `code` is that of the program that the dump was made of; `chosen` names the
-    /// kernel to run where the dump does not say which it was.
+    /// kernel to run where the dump does not say which it was. Of unknown code the task has the kernels that the
+    /// dump describes, or none.
     pub fn from_dump(
         dump: &Dump,
         listed: &Listed,
@@ -263,6 +275,9 @@ impl CapturedTask {
         let records = records_of(dump, task);
         let described = dump.graph().and_then(|graph| graph.task(task));
         let members = match (listed.func_ids(), chosen) {
+            (funcs, _) if code.is_unknown() => {
+                recorded_members(dump, funcs, described.map(|task| task.cores))?
+            }
             ([], Some(name)) => vec![code.kernel(name)?],
             ([], None) => return Err(SelectError::NoIds.into()),
             (funcs, _) => members(dump, funcs, described.map(|task| task.cores), code)?,
@@ -386,12 +401,7 @@ fn members(
     cores: Option<[u64; 2]>,
     code: &Code,
 ) -> Result<Vec<MemberKernel>, ReplayError> {
-    let mut vector = [Member::Aiv0, Member::Aiv1].into_iter();
-    // A matrix kernel with one vector kernel: only the cores tell on which of the two places that one ran.
-    if funcs.len() == 2 && cores.is_some_and(|cores| ran_on_second_vector_core(dump, cores)) {
-        vector.next();
-    }
-    let mut matrix = Some(Member::Aic);
+    let mut places = Places::new(dump, funcs, cores);
     let mut members = Vec::new();
     for &func in funcs {
         let recorded = dump.graph().and_then(|graph| graph.kernel(func));
@@ -413,14 +423,72 @@ fn members(
                 present_core: entry.core_type.name(),
             });
         }
-        let place = match entry.core_type {
-            CoreType::Aic => matrix.take(),
-            CoreType::Aiv => vector.next(),
-        };
-        let member = place.ok_or(ReplayError::Cluster { kernels: funcs.len() })?;
+        let member = places.next(entry.core_type)?;
         members.push(MemberKernel { member, func_id, name: entry.name.into() });
     }
     Ok(members)
+}
+
+/// The task's kernels as far as the dump itself tells what they are and where they ran. One that it does not
+/// describe may run anywhere, so there is none then; three fill a cluster, so each has its place.
+fn recorded_members(
+    dump: &Dump,
+    funcs: &[i32],
+    cores: Option<[u64; 2]>,
+) -> Result<Vec<MemberKernel>, ReplayError> {
+    let recorded: Vec<_> =
+        funcs.iter().filter_map(|&func| dump.graph().and_then(|graph| graph.kernel(func))).collect();
+    if recorded.len() == funcs.len() {
+        let mut places = Places::new(dump, funcs, cores);
+        let members = recorded.into_iter().map(|kernel| {
+            let member = places.next(kernel.core_type)?;
+            Ok(MemberKernel { member, func_id: FuncId(kernel.func_id), name: kernel.name.clone() })
+        });
+        return members.collect();
+    }
+    match funcs.len() {
+        1 => Ok(Vec::new()),
+        3 => Ok(Member::ALL
+            .into_iter()
+            .zip(funcs)
+            .map(|(member, func)| MemberKernel {
+                member,
+                func_id: FuncId(func.unsigned_abs()),
+                name: func.to_string(),
+            })
+            .collect()),
+        _ => Err(ReplayError::Places { kernels: listed_numbers(funcs) }),
+    }
+}
+
+fn listed_numbers(funcs: &[i32]) -> String {
+    funcs.iter().map(i32::to_string).collect::<Vec<_>>().join(" and ")
+}
+
+/// The places of a cluster that are still free.
+struct Places {
+    matrix: Option<Member>,
+    vector: std::array::IntoIter<Member, 2>,
+    kernels: usize,
+}
+
+impl Places {
+    fn new(dump: &Dump, funcs: &[i32], cores: Option<[u64; 2]>) -> Places {
+        let mut vector = [Member::Aiv0, Member::Aiv1].into_iter();
+        // A matrix kernel with one vector kernel: only the cores tell on which of the two places that one ran.
+        if funcs.len() == 2 && cores.is_some_and(|cores| ran_on_second_vector_core(dump, cores)) {
+            vector.next();
+        }
+        Places { matrix: Some(Member::Aic), vector, kernels: funcs.len() }
+    }
+
+    fn next(&mut self, core_type: CoreType) -> Result<Member, ReplayError> {
+        let place = match core_type {
+            CoreType::Aic => self.matrix.take(),
+            CoreType::Aiv => self.vector.next(),
+        };
+        place.ok_or(ReplayError::Cluster { kernels: self.kernels })
+    }
 }
 
 fn ran_on_second_vector_core(dump: &Dump, cores: [u64; 2]) -> bool {
