@@ -2,7 +2,7 @@
 //!
 //! In: a workspace directory and the environment to run in. Out: the exported `simulator` directory, checked.
 //! First everything that is missing is said at once; nothing is run then. Every step writes its output to a log
-//! in the workspace. A step that takes too long is ended with all the processes it started.
+//! in the workspace. A step that takes too long or is interrupted is ended with all the processes it started.
 
 use std::collections::BTreeMap;
 use std::env;
@@ -13,6 +13,8 @@ use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::path::{Component, Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Stdio};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
@@ -62,11 +64,14 @@ pub struct CollectOptions {
     pub max_time: Duration,
     /// The kernel's exported name, where it cannot be found or is not unique.
     pub kernel_symbol: Option<String>,
+    /// Set from elsewhere to end the collection.
+    pub interrupted: Arc<AtomicBool>,
 }
 
 impl Default for CollectOptions {
     fn default() -> CollectOptions {
-        CollectOptions { max_time: Duration::from_secs(1800), kernel_symbol: None }
+        let interrupted = Arc::default();
+        CollectOptions { max_time: Duration::from_secs(1800), kernel_symbol: None, interrupted }
     }
 }
 
@@ -91,6 +96,8 @@ pub enum CollectError {
     Start { step: &'static str, source: io::Error },
     #[error("timed out after {seconds} s in step {step}; its output is in {}", log.display())]
     TimedOut { step: &'static str, seconds: u64, log: PathBuf },
+    #[error("interrupted in step {step}; its output is in {}", log.display())]
+    Interrupted { step: &'static str, log: PathBuf },
     #[error("step {step} failed ({status}); its output is in {}", log.display())]
     Failed { step: &'static str, status: ExitStatus, log: PathBuf },
     #[error("cannot read the built library {}: {source}", path.display())]
@@ -134,7 +141,7 @@ pub fn collect(
     let Some(bash) = toolkit.program("bash").filter(|_| missing.is_empty()) else {
         return Err(CollectError::Missing { missing });
     };
-    let steps = Steps { workspace, toolkit, bash, max_time: options.max_time, started: Instant::now() };
+    let steps = Steps { workspace, toolkit, bash, options, started: Instant::now() };
     steps.run("build", &["build"])?;
     let symbol = find_symbol(workspace, &build, options)?;
     steps.run("collect", &["collect", &symbol])?;
@@ -160,7 +167,7 @@ struct Steps<'a> {
     workspace: &'a Path,
     toolkit: &'a Toolkit,
     bash: PathBuf,
-    max_time: Duration,
+    options: &'a CollectOptions,
     started: Instant,
 }
 
@@ -169,7 +176,8 @@ impl Steps<'_> {
         let log = self.workspace.join("logs").join(format!("{step}.log"));
         let child = self.start(&log, arguments).map_err(|source| CollectError::Start { step, source })?;
         match self.wait(child).map_err(|source| CollectError::Start { step, source })? {
-            None => Err(CollectError::TimedOut { step, seconds: self.max_time.as_secs(), log }),
+            None if self.is_interrupted() => Err(CollectError::Interrupted { step, log }),
+            None => Err(CollectError::TimedOut { step, seconds: self.options.max_time.as_secs(), log }),
             Some(status) if !status.success() => Err(CollectError::Failed { step, status, log }),
             Some(_) => Ok(()),
         }
@@ -192,13 +200,17 @@ impl Steps<'_> {
             .spawn()
     }
 
-    /// The status, or `None` when time is up.
+    fn is_interrupted(&self) -> bool {
+        self.options.interrupted.load(Ordering::Relaxed)
+    }
+
+    /// The status, or `None` when time is up or the collection was interrupted.
     fn wait(&self, mut child: Child) -> io::Result<Option<ExitStatus>> {
         loop {
             if let Some(status) = child.try_wait()? {
                 return Ok(Some(status));
             }
-            if self.started.elapsed() >= self.max_time {
+            if self.is_interrupted() || self.started.elapsed() >= self.options.max_time {
                 // The child has not been waited for, so its number still names it and its group.
                 if let Some(group) = Pid::from_raw(child.id() as i32) {
                     kill_process_group(group, Signal::KILL)?;

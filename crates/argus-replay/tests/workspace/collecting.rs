@@ -5,6 +5,8 @@ use std::ffi::OsString;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use argus_replay::workspace::{CollectOptions, Request, Toolkit, check_export, collect, generate};
@@ -309,6 +311,17 @@ fn a_step_that_takes_too_long_is_ended() {
     let error = collect(&bench.workspace, &bench.toolkit, &options).unwrap_err();
     let (path, _) = bench.log("build");
     assert_eq!(error.to_string(), format!("timed out after 0 s in step build; its output is in {path}"));
+}
+
+#[test]
+fn an_interrupted_step_is_ended_and_named() {
+    let Some(bench) = simpler() else { return };
+    bench.stand_in("cmake", "#!/bin/bash\nsleep 100000\n");
+    let options =
+        CollectOptions { interrupted: Arc::new(AtomicBool::new(true)), ..CollectOptions::default() };
+    let error = collect(&bench.workspace, &bench.toolkit, &options).unwrap_err();
+    let (path, _) = bench.log("build");
+    assert_eq!(error.to_string(), format!("interrupted in step build; its output is in {path}"));
 }
 
 #[test]
