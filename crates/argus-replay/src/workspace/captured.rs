@@ -13,6 +13,10 @@ use super::task::{Arg, Blocks, Buffer, KernelSpec, Origin, ScalarArg, TaskSpec, 
 use crate::rebuild::{Placed, Rebuilt};
 use crate::task::{CapturedTask, What};
 
+/// Bound on all buffers of a task: a view far inside of a buffer says how large that is, and what a file says is
+/// not believed without end.
+const MOST_BYTES: u64 = 1 << 32;
+
 /// The task with its buffers as `rebuilt` laid them out. Every block is launched. A task that names no kernel
 /// takes the one source's, which then says where it runs.
 pub fn task_spec(
@@ -44,6 +48,7 @@ pub fn task_spec(
         case: known(&task.identity.case),
         task_id: task.id.is_valid().then(|| task.id.to_string()),
     };
+    check_size(rebuilt)?;
     let buffers = (rebuilt.buffers.iter()).map(|&(addr, len)| buffer(rebuilt, addr, len));
     let buffers = buffers.collect::<Result<Vec<_>, _>>()?;
     let mut args = Vec::new();
@@ -59,6 +64,19 @@ pub fn task_spec(
         }
     }
     Ok(TaskSpec { name, origin, kernels, abi: task.abi, blocks: Blocks::all(task.blocks), buffers, args })
+}
+
+fn check_size(rebuilt: &Rebuilt) -> Result<(), WorkspaceError> {
+    let mut size = 0u64;
+    for &(addr, len) in &rebuilt.buffers {
+        size = size.saturating_add(len);
+        if size > MOST_BYTES {
+            let inside = |placed: &&Placed| placed.tensor.addr >= addr && placed.tensor.addr - addr < len;
+            let slot = rebuilt.placed.iter().find(inside).map_or(0, |placed| placed.slot);
+            return Err(WorkspaceError::TooLarge { slot, size, most: MOST_BYTES });
+        }
+    }
+    Ok(())
 }
 
 fn buffer(rebuilt: &Rebuilt, addr: u64, len: u64) -> Result<Buffer, MemoryError> {

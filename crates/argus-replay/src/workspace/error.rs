@@ -32,8 +32,8 @@ pub enum WorkspaceError {
     #[error("{} does not look like kernel_entry(int64_t *args): {missing}", path.display())]
     NotAKernel { path: PathBuf, missing: &'static str },
     #[error(
-        "the arguments do not cover what {} reads: args {} have no value; add them to the argument file or with \
-         --set-arg",
+        "the arguments do not cover what {} reads: args {} have no value; describe all arguments with --arg-spec \
+         FILE",
         path.display(), list(slots)
     )]
     SlotsNotCovered { path: PathBuf, slots: Vec<usize> },
@@ -49,6 +49,11 @@ pub enum WorkspaceError {
     SlotTwice { slot: usize, first: String, second: String },
     #[error("tensor `{name}` in slot {slot}: {reason}")]
     View { name: String, slot: usize, reason: String },
+    #[error(
+        "the buffers of the task take {size} bytes with the argument in slot {slot}, and a workspace holds at most \
+         {most}; describe smaller ones with --arg-spec FILE"
+    )]
+    TooLarge { slot: usize, size: u64, most: u64 },
     #[error(
         "blocks {first} to {first}+{count} of {total}: at least one block must be launched, inside the task's blocks, of \
          which there may be {most}"

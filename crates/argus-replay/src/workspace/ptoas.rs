@@ -18,7 +18,8 @@ pub struct GlobalFunction {
     pub scalars: Vec<String>,
 }
 
-/// The function to launch: the only one, or the one with this name.
+/// The function to launch: the only one, or of several the one with this name. What a dump calls a kernel need not
+/// be the name of its function.
 pub fn global_function(
     path: &Path,
     scan: &Scan<'_>,
@@ -28,7 +29,7 @@ pub fn global_function(
     let names = || functions.iter().map(|function| function.name.as_str()).collect::<Vec<_>>().join(", ");
     let chosen = match (wanted, functions.as_slice()) {
         (_, []) => return Err(WorkspaceError::NoGlobal { path: path.to_owned() }),
-        (None, [_]) => Some(0),
+        (_, [_]) => Some(0),
         (None, _) => return Err(WorkspaceError::SeveralGlobals { path: path.to_owned(), names: names() }),
         (Some(wanted), _) => functions.iter().position(|function| function.name == wanted),
     };

@@ -143,8 +143,8 @@ fn slots_that_nobody_provides_are_listed() {
         shape("kernels/aic/k.cpp", &format!("{ENTRY} {{ use(args[0], args[9], args[30], args[3]); }}"), None);
     assert_eq!(
         error.unwrap_err(),
-        "the arguments do not cover what K reads: args 3, 9, 30 have no value; add them to the argument file or with \
-         --set-arg"
+        "the arguments do not cover what K reads: args 3, 9, 30 have no value; describe all arguments with \
+         --arg-spec FILE"
     );
     let error = shape("kernels/aic/k.cpp", &format!("{ENTRY} {{ use(args[50]); }}"), None);
     assert_eq!(error.unwrap_err(), "K reads args[50], but a kernel has 50 slots");
@@ -416,6 +416,11 @@ fn kernels_that_ptoas_cannot_replay_are_refused() {
         with(&format!("__global__ void f({three}, int32_t rows, float scale) {{}}"), "f"),
         "f takes scalars (rows, scale), which the test case generator of PTOAS chooses by itself: their captured values \
          would be lost; use --backend simpler"
+    );
+    // The only function is meant, whatever the dump calls the kernel.
+    assert_eq!(
+        with("__global__ void f(__gm__ float *a) {}", "ADD"),
+        "f takes 1 pointers, but the task has 3 tensors"
     );
     let mut request = cases::mix();
     request.backend = Backend::Ptoas;
