@@ -6,6 +6,7 @@ mod dumps;
 mod find;
 mod replay;
 mod trace;
+mod workspace;
 
 use std::path::PathBuf;
 

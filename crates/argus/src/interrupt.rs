@@ -1,12 +1,12 @@
-//! Ctrl-C ends a run in order: kernels stop at their next instruction and what was captured is kept. A second
-//! Ctrl-C ends the process at once.
+//! Ctrl-C ends a run in order: kernels stop at their next instruction and what was captured is kept; programs
+//! that were started are ended. A second Ctrl-C ends the process at once.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use argus_runtime::Device;
 
-/// The flags of devices that Ctrl-C reaches.
+/// The flags that Ctrl-C sets.
 #[derive(Default)]
 pub struct Interrupt {
     flags: Arc<Mutex<Vec<Arc<AtomicBool>>>>,
@@ -15,7 +15,11 @@ pub struct Interrupt {
 impl Interrupt {
     /// From now on Ctrl-C ends runs of this device.
     pub fn reaches(&self, device: &Device) {
-        let flag = device.interrupt_flag();
+        self.sets(device.interrupt_flag());
+    }
+
+    /// From now on Ctrl-C sets this flag.
+    pub fn sets(&self, flag: Arc<AtomicBool>) {
         let mut flags = self.flags.lock().unwrap_or_else(PoisonError::into_inner);
         if flags.iter().any(|known| Arc::ptr_eq(known, &flag)) {
             return;

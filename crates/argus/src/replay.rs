@@ -5,10 +5,12 @@
 //! | `source` | from what was typed to a task and the code it runs |
 //! | `text` | the report for people |
 //! | `json` | the report for programs |
+//! | `workspace` | the task as a C++ project, instead of a replay |
 
 mod json;
 pub mod source;
 mod text;
+mod workspace;
 
 pub use text::facts;
 
@@ -30,6 +32,9 @@ pub struct Report<'a> {
 }
 
 pub fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
+    if let Some(directory) = &args.workspace.workspace {
+        return workspace::workspace(args, directory);
+    }
     if args.times == 0 {
         return Err(Failure::usage(anyhow!("--times is 0; at least 1 is needed")));
     }

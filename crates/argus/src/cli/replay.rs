@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::workspace::WorkspaceArgs;
+
 /// Which task, and what stands in for what a dump does not say. Shared by all commands about one task.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Task")]
@@ -61,9 +63,6 @@ pub struct ReplayArgs {
     #[arg(value_name = "DUMP|CAPSULE|SCENE")]
     pub what: Option<String>,
 
-    #[command(flatten)]
-    pub task: TaskArgs,
-
     /// Run it so often and tell whether the results stay the same
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
     pub times: u32,
@@ -87,6 +86,12 @@ pub struct ReplayArgs {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
+
+    #[command(flatten)]
+    pub task: TaskArgs,
+
+    #[command(flatten)]
+    pub workspace: WorkspaceArgs,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -103,5 +108,8 @@ Examples:
   argus replay outputs/run --kernel PV --set-arg 1=random --probe dst@TMATMUL
   argus replay outputs/run --task 3 --capsule task3.capsule
   argus replay task3.capsule --break-on nan
+  argus replay outputs/run --kernel SF --workspace sf --kernel-source softmax.cpp
+  argus replay --arg-spec args.json --workspace qk --kernel-source kernels/aic/qk.cpp --collect
 
-Exit codes: 0 bit-equal, 1 results differ or the task failed, 2 it cannot be replayed.";
+Exit codes: 0 bit-equal, or the workspace is there; 1 results differ, the task or --collect failed;
+2 there is nothing that can be replayed or written.";

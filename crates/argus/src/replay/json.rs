@@ -59,7 +59,7 @@ pub fn object(report: &Report<'_>) -> Value {
     })
 }
 
-fn argument(argument: &Argument) -> Value {
+pub fn argument(argument: &Argument) -> Value {
     let mut object = json!({ "slot": argument.slot, "name": argument.name, "source": argument.source });
     match &argument.what {
         What::Tensor(tensor) => {

@@ -1,15 +1,17 @@
 //! From what was typed to a task and the code it runs: out of a dump, out of a capsule, or out of a run that is
-//! made for it.
+//! made for it. Who only wants the task's arguments gets it without its code too, where nobody knows that.
 
 use std::path::Path;
 
 use anyhow::anyhow;
-use argus_dump::read::Dump;
+use argus_abi::TaskId;
+use argus_abi::args::KernelAbi;
+use argus_dump::read::{Dump, RunFacts};
 use argus_record::{Names, RecordRequest, record};
 use argus_replay::{
     Capsule, CapturedTask, Code, Identity, Listing, ReplayError, SelectError, Selection, Substitute, spec,
 };
-use argus_runtime::{Platform, RunError};
+use argus_runtime::{KernelTable, Platform, PlatformError, RunError};
 use argus_scenes::isolated;
 use argus_scenes::play::{PlayOptions, play_with};
 use argus_scenes::registry::{self, Case, RuntimeKind, Scene};
@@ -36,20 +38,54 @@ pub enum From {
     Scene(String),
 }
 
-/// Finds the task.
+/// What is to be done with a task.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Purpose {
+    /// Run it: its code must be there.
+    Run,
+    /// Write it down: its arguments are enough, and its chip may be a real one.
+    Describe,
+}
+
+/// Finds a task that can be run.
 pub fn open(what: Option<&str>, args: &TaskArgs) -> Result<Source, Failure> {
-    let substitutes =
-        Substitute::parse_all(args.set_arg.iter().map(String::as_str)).map_err(Failure::usage)?;
+    find(what, args, Purpose::Run)
+}
+
+/// Finds a task of which only the arguments are needed. Its code holds no kernels where nobody knows them.
+pub fn describe(what: Option<&str>, args: &TaskArgs) -> Result<Source, Failure> {
+    find(what, args, Purpose::Describe)
+}
+
+/// A task of which nothing is known but the arguments that were given, and the chip that it is for.
+pub fn of_arguments(spec: &Path, args: &TaskArgs) -> Result<(CapturedTask, &'static Platform), Failure> {
+    let substitutes = substitutes(args)?;
+    let platform = platform(args, "", Purpose::Describe)?;
+    let runtime = runtime(args)?;
+    let identity = Identity {
+        runtime: runtime.map_or(String::new(), |runtime| runtime.name().into()),
+        platform: platform.name.into(),
+        ..Identity::default()
+    };
+    let mut task = CapturedTask::of_kernel(identity, abi(runtime));
+    task.id = TaskId::INVALID;
+    task.arguments = read_spec(spec)?;
+    task.substitute(&substitutes).map_err(Failure::usage)?;
+    Ok((task, platform))
+}
+
+fn find(what: Option<&str>, args: &TaskArgs, purpose: Purpose) -> Result<Source, Failure> {
+    let substitutes = substitutes(args)?;
     let arguments = args.arg_spec.as_deref().map(read_spec).transpose()?;
     let selection = selection(args)?;
     let given = arguments.is_some();
     let mut source = match what {
         Some(what) if !Path::new(what).exists() && registry::scene(what).is_ok() => {
-            of_scene(what, args, &selection, given)?
+            of_scene(what, args, &selection, given, purpose)?
         }
-        Some(what) if Capsule::is_one(Path::new(what)) => of_capsule(what, args)?,
+        Some(what) if Capsule::is_one(Path::new(what)) => of_capsule(what, args, purpose)?,
         Some(what) if !Path::new(what).exists() => return Err(nothing_there(what)),
-        what => of_dump(dumps::open(what.map(Path::new))?, args, &selection)?,
+        what => of_dump(dumps::open(what.map(Path::new))?, args, &selection, purpose)?,
     };
     if let Some(arguments) = arguments {
         source.task.arguments = arguments;
@@ -57,6 +93,10 @@ pub fn open(what: Option<&str>, args: &TaskArgs) -> Result<Source, Failure> {
     source.task.substitute(&substitutes).map_err(Failure::usage)?;
     source.task.check_complete().map_err(|error| cannot(error, &source))?;
     Ok(source)
+}
+
+fn substitutes(args: &TaskArgs) -> Result<Vec<Substitute>, Failure> {
+    Substitute::parse_all(args.set_arg.iter().map(String::as_str)).map_err(Failure::usage)
 }
 
 /// The same failure, with what to do about it where the tool knows.
@@ -100,9 +140,12 @@ fn task_id(text: &str) -> Result<u64, Failure> {
         .map_err(|_| Failure::usage(anyhow!("'{text}' is no task id; write 0x200000001 or a decimal number")))
 }
 
-fn of_dump(dump: Dump, args: &TaskArgs, selection: &Selection) -> Result<Source, Failure> {
+fn of_dump(dump: Dump, args: &TaskArgs, selection: &Selection, purpose: Purpose) -> Result<Source, Failure> {
     let facts = dump.run().cloned().unwrap_or_default();
     let name = args.scene.as_deref().or(Some(facts.scene.as_str()).filter(|name| !name.is_empty()));
+    if purpose == Purpose::Describe && args.scene.is_none() && is_foreign(&facts.scene) {
+        return without_code(&dump, args, selection, &facts);
+    }
     let Some(name) = name else {
         return Err(Failure::usage(anyhow!("the dump does not say whose kernels it ran"))
             .hint("name the scene and case that made it: --scene S --case C".to_owned()));
@@ -119,7 +162,7 @@ fn of_dump(dump: Dump, args: &TaskArgs, selection: &Selection) -> Result<Source,
         supply(&mut listing, case, runtime)?;
     }
     let listed = listing.select(selection).map_err(|error| unselected(error, &dump))?;
-    let platform = platform(args, &facts.platform)?;
+    let platform = platform(args, &facts.platform, purpose)?;
     let mut task = CapturedTask::from_dump(&dump, &listed, &code, selection.kernel.as_deref())
         .map_err(Failure::usage)?;
     task.identity = Identity {
@@ -131,6 +174,33 @@ fn of_dump(dump: Dump, args: &TaskArgs, selection: &Selection) -> Result<Source,
     };
     let from = From::Dump(dump.directory().display().to_string());
     Ok(Source { task, code, platform, from })
+}
+
+/// Whether no scene of ours is meant.
+fn is_foreign(scene: &str) -> bool {
+    registry::scene(scene).is_err()
+}
+
+/// A task of a dump whose kernels nobody here has.
+fn without_code(
+    dump: &Dump,
+    args: &TaskArgs,
+    selection: &Selection,
+    facts: &RunFacts,
+) -> Result<Source, Failure> {
+    let runtime = runtime(args)?.or_else(|| RuntimeKind::by_name(&facts.runtime).ok());
+    let code = Code::unknown(dump, abi(runtime));
+    let mut selection = selection.clone();
+    if dump.graph().is_none() && (selection.task.is_some() || selection.func_ids.is_some()) {
+        // No kernel has a name here, so none can contradict the one that was typed.
+        selection.kernel = None;
+    }
+    let listed = Listing::of(dump).select(&selection).map_err(|error| unselected(error, dump))?;
+    let platform = platform(args, &facts.platform, Purpose::Describe)?;
+    let mut task = CapturedTask::from_dump(dump, &listed, &code, None).map_err(Failure::usage)?;
+    task.identity.runtime = runtime.map_or(String::new(), |runtime| runtime.name().into());
+    task.identity.platform = platform.name.into();
+    Ok(Source { task, code, platform, from: From::Dump(dump.directory().display().to_string()) })
 }
 
 fn unselected(error: SelectError, dump: &Dump) -> Failure {
@@ -145,8 +215,15 @@ fn supply(listing: &mut Listing, case: &'static Case, runtime: RuntimeKind) -> R
     Ok(())
 }
 
-fn of_capsule(what: &str, args: &TaskArgs) -> Result<Source, Failure> {
+fn of_capsule(what: &str, args: &TaskArgs, purpose: Purpose) -> Result<Source, Failure> {
     let Capsule { task, .. } = Capsule::load(Path::new(what)).map_err(Failure::usage)?;
+    let platform = platform(args, &task.identity.platform, purpose)?;
+    let from = From::Capsule(what.into());
+    if purpose == Purpose::Describe {
+        // It holds the names and places of its kernels; more is not needed.
+        let code = Code { kernels: KernelTable::default(), abi: task.abi };
+        return Ok(Source { task, code, platform, from });
+    }
     let known = |typed: &Option<String>, own: &str| typed.clone().or_else(|| Some(own.to_owned()));
     let Identity { scene, case, runtime, .. } = &task.identity;
     let name = args.scene.as_deref().unwrap_or(scene);
@@ -154,14 +231,19 @@ fn of_capsule(what: &str, args: &TaskArgs) -> Result<Source, Failure> {
     let (_, case, runtime) = find_case(name, case.as_deref(), runtime.as_deref(), args.scene.is_none())?;
     let code = Code::of(&(case.prepare)(runtime).program);
     task.check_code(&code).map_err(Failure::usage)?;
-    let platform = platform(args, &task.identity.platform)?;
-    Ok(Source { task, code, platform, from: From::Capsule(what.into()) })
+    Ok(Source { task, code, platform, from })
 }
 
 /// Runs the scene and captures the task, or runs nothing if all arguments are given.
-fn of_scene(name: &str, args: &TaskArgs, selection: &Selection, given: bool) -> Result<Source, Failure> {
+fn of_scene(
+    name: &str,
+    args: &TaskArgs,
+    selection: &Selection,
+    given: bool,
+    purpose: Purpose,
+) -> Result<Source, Failure> {
     let (scene, case, runtime) = find_case(name, args.case.as_deref(), args.runtime.as_deref(), false)?;
-    let platform = platform(args, "")?;
+    let platform = platform(args, "", purpose)?;
     if given {
         let code = Code::of(&(case.prepare)(runtime).program);
         let Some(kernel) = &selection.kernel else {
@@ -188,7 +270,7 @@ fn of_scene(name: &str, args: &TaskArgs, selection: &Selection, given: bool) -> 
     let directory = tempfile::tempdir().map_err(Failure::failed)?;
     capture(scene, case, runtime, platform, selection, directory.path())?;
     let dump = Dump::open(directory.path()).map_err(Failure::failed)?;
-    let source = of_dump(dump, args, selection)?;
+    let source = of_dump(dump, args, selection, purpose)?;
     Ok(Source { from: From::Scene(name.into()), ..source })
 }
 
@@ -255,11 +337,29 @@ fn find_case(
     Ok((scene, case, runtime))
 }
 
-fn platform(args: &TaskArgs, recorded: &str) -> Result<&'static Platform, Failure> {
+/// The runtime that was typed.
+fn runtime(args: &TaskArgs) -> Result<Option<RuntimeKind>, Failure> {
+    args.runtime.as_deref().map(RuntimeKind::by_name).transpose().map_err(Failure::usage)
+}
+
+/// How kernels of a runtime take their arguments; all but one pass descriptors.
+fn abi(runtime: Option<RuntimeKind>) -> KernelAbi {
+    match runtime {
+        Some(RuntimeKind::Hbg) => KernelAbi::Raw,
+        Some(RuntimeKind::Abg | RuntimeKind::Trb) | None => KernelAbi::Tensors,
+    }
+}
+
+/// The chip; where nothing is run on it, a real one stands for its simulated twin.
+fn platform(args: &TaskArgs, recorded: &str, purpose: Purpose) -> Result<&'static Platform, Failure> {
     let name = match (&args.platform, recorded) {
         (Some(name), _) => name,
         (None, "") => "a2a3sim",
         (None, recorded) => recorded,
     };
-    Platform::by_name(name).map_err(no_platform)
+    match Platform::by_name(name) {
+        Err(PlatformError::Hardware { twin, .. }) if purpose == Purpose::Describe => Platform::by_name(twin),
+        found => found,
+    }
+    .map_err(no_platform)
 }

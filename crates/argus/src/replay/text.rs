@@ -62,7 +62,7 @@ pub fn facts(source: &Source) -> String {
     text
 }
 
-fn arguments(arguments: &[Argument]) -> comfy_table::Table {
+pub fn arguments(arguments: &[Argument]) -> comfy_table::Table {
     let mut table = table::plain(&["SLOT", "ROLE", "DTYPE", "SHAPE OR VALUE", "OFFSET", "STRIDES", "SOURCE"]);
     for argument in arguments {
         let (role, dtype, what, offset, strides) = match &argument.what {

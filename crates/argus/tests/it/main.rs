@@ -15,3 +15,4 @@ mod run;
 mod tool;
 mod trace;
 mod tui;
+mod workspace;

@@ -25,12 +25,37 @@ fn calls() -> Vec<&'static str> {
     calls
 }
 
+/// The files that the README shows: fenced blocks with a name behind the language.
+fn files() -> Vec<(&'static str, String)> {
+    let mut files: Vec<(&str, String)> = Vec::new();
+    let mut inside = None;
+    for line in README.lines() {
+        match (inside, line.strip_prefix("```")) {
+            (None, Some(info)) => {
+                let name = info.split_once(' ').map(|(_, name)| name);
+                files.extend(name.map(|name| (name, String::new())));
+                inside = Some(name.is_some());
+            }
+            (Some(_), Some(_)) => inside = None,
+            (Some(true), None) => {
+                let (_, text) = files.last_mut().unwrap();
+                *text += &format!("{line}\n");
+            }
+            _ => {}
+        }
+    }
+    files
+}
+
 #[test]
 fn each_command_works() {
     let calls = calls();
     assert!(calls.contains(&"run paged_attention --case CaseSmall1 --dump-tensor"), "{calls:?}");
     // In one directory, one after the other, as a reader would.
     let home = tempfile::tempdir().unwrap();
+    for (name, text) in files() {
+        std::fs::write(home.path().join(name), text).unwrap();
+    }
     for line in calls {
         let (call, code) = match line.split_once("  # exits ") {
             Some((call, code)) => (call, code.parse().unwrap()),
