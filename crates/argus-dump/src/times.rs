@@ -60,15 +60,19 @@ fn row(out: &mut Vec<u8>, task: TaskId, first: u64, numbers: &[u64]) {
 struct File {
     schema: String,
     cores: Vec<CoreText>,
-    control_threads: Vec<Vec<(String, u8, u64, u64, u64)>>,
+    control_threads: Vec<Vec<CaptureText>>,
 }
+
+/// In the order that the file states.
+type PartText = (String, u32, u32, u64, u64, u64);
+type CaptureText = (String, u8, u64, u64, u64);
 
 #[derive(Deserialize)]
 struct CoreText {
     core: u32,
     cluster: u32,
     place: u8,
-    parts: Vec<(String, u32, u32, u64, u64, u64)>,
+    parts: Vec<PartText>,
 }
 
 /// Reads the text; the error says where it is wrong.

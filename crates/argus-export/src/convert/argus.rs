@@ -56,7 +56,7 @@ pub(super) fn write(work: &mut Work<'_>, directory: &Path) -> Result<(), ExportE
     let lanes = if lane == LaneLedger::default() { Vec::new() } else { vec![lane] };
     let ledger = LedgerSummary { lost_entries, lost_bytes, lanes };
     let times = dump.times().unwrap_or_else(|wrong| {
-        work.remarks.general(&format!("the times of the run are left out: {wrong}"));
+        work.remarks.general(format!("the times of the run are left out: {wrong}"));
         None
     });
     let times = times.unwrap_or_default();

@@ -265,11 +265,12 @@ mod tests {
     }
 
     type Screen = fn(&[u8], &[u8], &Limits, f64) -> Option<f64>;
+    type Value = fn(u16) -> f64;
 
     /// One pair of any bits at a time, under limits that are just wide enough.
     #[test]
     fn an_answer_is_never_rounded_and_never_beyond() {
-        let formats: [(Screen, fn(u16) -> f64); 2] = [
+        let formats: [(Screen, Value); 2] = [
             (bf16, |bits| half::bf16::from_bits(bits).to_f64()),
             (f16, |bits| half::f16::from_bits(bits).to_f64()),
         ];

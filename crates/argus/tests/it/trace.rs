@@ -166,10 +166,12 @@ fn wrong_usage_is_said_before_anything_is_written() {
     assert_eq!(files(home.path()), before);
 }
 
+/// A slice's process and thread; its name, start and end in picoseconds; what is said about it.
+type Slice = ((u64, u64), String, u64, u64, Value);
+
 /// Slices of each lane by name, and arrows, of Chrome's events.
 struct Drawing {
-    /// Process and thread; name, start and end in picoseconds; what is said about it.
-    slices: Vec<((u64, u64), String, u64, u64, Value)>,
+    slices: Vec<Slice>,
     lanes: BTreeMap<(u64, u64), String>,
     arrows: usize,
 }
@@ -237,11 +239,10 @@ fn check_drawing(drawing: &Drawing, captured: bool) {
     for list in calls.values_mut() {
         list.sort_unstable();
     }
-    for block in 0..3 {
-        for pair in ["QK", "SF", "PV", "UP"].windows(2) {
-            let (from, to) = (calls[pair[0]][block], calls[pair[1]][block]);
+    for pair in ["QK", "SF", "PV", "UP"].windows(2) {
+        for (from, to) in calls[pair[0]].iter().zip(&calls[pair[1]]) {
             assert_eq!(from.0 + 1, to.0);
-            assert!(from.2 <= to.1, "{pair:?} of block {block}");
+            assert!(from.2 <= to.1, "{pair:?} of task {:#x}", to.0);
         }
     }
     assert!(calls["UP"].windows(2).all(|pair| pair[0].2 <= pair[1].1));
