@@ -50,9 +50,17 @@ impl Failure {
         Failure { hint: hint.into(), ..self }
     }
 
-    /// The whole chain of causes in one line.
+    /// The whole chain of causes in one line. Some errors already end with the words of their cause.
     pub fn message(&self) -> String {
-        format!("{:#}", self.error)
+        let mut message = String::new();
+        for cause in self.error.chain().map(ToString::to_string) {
+            match message.is_empty() {
+                true => message = cause,
+                false if message.ends_with(&cause) => {}
+                false => message += &format!(": {cause}"),
+            }
+        }
+        message
     }
 
     /// The reference's error code, where a run failed with one.
@@ -91,6 +99,14 @@ mod tests {
         assert_eq!(did_you_mean("paged_atention", known), Some("did you mean 'paged_attention'?".into()));
         assert_eq!(did_you_mean("MatMul", known), Some("did you mean 'matmul'?".into()));
         assert_eq!(did_you_mean("zzz", known), None);
+    }
+
+    #[test]
+    fn a_cause_is_said_once() {
+        let cause = || std::io::Error::other("no disk");
+        assert_eq!(Failure::failed(anyhow::Error::new(cause()).context("run")).message(), "run: no disk");
+        let told = anyhow::Error::new(cause()).context("cannot read x: no disk");
+        assert_eq!(Failure::failed(told).message(), "cannot read x: no disk");
     }
 
     #[test]

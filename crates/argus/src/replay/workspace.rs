@@ -63,21 +63,23 @@ pub fn workspace(args: &ReplayArgs, directory: &Path) -> Result<ExitCode, Failur
     let request = Request { task: spec, platform, backend, launch, templates: None };
     let project = generate(&request, directory, typed.force).map_err(cannot)?;
     let toolkit = Toolkit::of_this_process();
-    let build = build_of(directory).map_err(|error| Failure::failed(said(&error)))?;
+    let build = build_of(directory).map_err(Failure::failed)?;
     let lacks = missing(&build, &toolkit);
     let report = Report { from, task: &task, request: &request, project: &project, directory, build, lacks };
     if !args.json {
         output::print(&text(&report))?;
     }
     let collected = typed.collect.then(|| collect(directory, &toolkit, &options)).transpose();
-    match &collected {
+    match collected {
         Ok(collected) if args.json => output::print_json(&object(&report, collected.as_ref(), None))?,
-        Err(error) if args.json => output::print_json(&object(&report, None, Some(error.to_string())))?,
-        Ok(Some(collected)) => output::print(&result(collected))?,
-        Ok(None) => {}
-        Err(error) => return Err(Failure::failed(said(error))),
+        Ok(collected) => collected.iter().try_for_each(|collected| output::print(&result(collected)))?,
+        Err(error) if args.json => {
+            output::print_json(&object(&report, None, Some(error.to_string())))?;
+            return Ok(ExitCode::from(FAILED));
+        }
+        Err(error) => return Err(Failure::failed(error)),
     }
-    Ok(if collected.is_ok() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
+    Ok(ExitCode::SUCCESS)
 }
 
 fn collect_options(args: &ReplayArgs) -> Result<CollectOptions, Failure> {
@@ -139,15 +141,10 @@ fn cannot(error: WorkspaceError) -> Failure {
         _ => None,
     };
     let failure = match error {
-        WorkspaceError::Write { .. } | WorkspaceError::Memory(_) => Failure::failed(said(&error)),
-        _ => Failure::usage(said(&error)),
+        WorkspaceError::Write { .. } | WorkspaceError::Memory(_) => Failure::failed(error),
+        _ => Failure::usage(error),
     };
     failure.hint(hint.map(str::to_owned))
-}
-
-/// The words of an error alone: they include those of its cause.
-fn said(error: &impl std::fmt::Display) -> anyhow::Error {
-    anyhow!("{error}")
 }
 
 /// A workspace is moved into its place whole; whoever is in that place would be left in one that is gone.
