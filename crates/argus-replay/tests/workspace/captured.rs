@@ -87,13 +87,13 @@ fn overlapping_arguments_share_a_buffer_and_unknown_bytes_are_a_fill() {
 fn a_view_far_inside_of_a_buffer_is_refused_before_anything_is_copied() {
     let mut task = task(Vec::new());
     let What::Tensor(out) = &mut task.arguments[2].what else { panic!("slot 2 is a tensor") };
-    (out.start_offset, out.address) = (1 << 40, None);
+    (out.start_offset, out.address) = (1 << 30, None);
     let rebuilt = Rebuilt::new(&task, Poison(0)).unwrap();
     let error = task_spec(&task, &rebuilt, &[PathBuf::from("kernels/aic/weigh.cpp")]).unwrap_err();
-    // 2^40 elements of 4 bytes and the view behind them, padded to 1024, and the other buffer.
+    // 2^30 elements of 4 bytes and the view behind them, padded to 1024, and the other buffer.
     assert_eq!(
         error.to_string(),
-        "the buffers of the task take 4398046513152 bytes with the argument in slot 2, and a workspace holds at most \
+        "the buffers of the task take 4294969344 bytes with the argument in slot 2, and a workspace holds at most \
          4294967296; describe smaller ones with --arg-spec FILE"
     );
 }
