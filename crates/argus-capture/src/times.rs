@@ -10,7 +10,7 @@ pub struct RunTimes {
     /// Only cores that ran something.
     pub cores: Vec<CoreTimes>,
     /// One for each control thread that schedules.
-    pub lanes: Vec<Vec<CaptureTime>>,
+    pub lanes: Vec<Vec<CaptureWait>>,
 }
 
 /// What one core did, in order.
@@ -34,13 +34,12 @@ pub struct PartTime {
     pub ended_ns: u64,
 }
 
-/// Time in which a control thread captured arguments of a task instead of scheduling.
+/// Time in which a control thread did not schedule, because what it captured of a task had no room on the way to
+/// the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct CaptureTime {
+pub struct CaptureWait {
     pub task: TaskId,
     pub stage: Stage,
     pub started_ns: u64,
     pub ended_ns: u64,
-    /// How much of it was spent waiting for room on the way to the host.
-    pub waited_ns: u64,
 }

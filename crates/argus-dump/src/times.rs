@@ -1,9 +1,9 @@
 //! timeline.json: when what ran where.
 //!
-//! One line for each kernel call and for each capture, with numbers in a fixed order: a run has many of them.
+//! One line for each kernel call and for each wait of the capture, with numbers in a fixed order: a run has many of them.
 
 use argus_abi::{FuncId, Member, Stage, TaskId};
-use argus_capture::times::{CaptureTime, CoreTimes, PartTime, RunTimes};
+use argus_capture::times::{CaptureWait, CoreTimes, PartTime, RunTimes};
 use serde::Deserialize;
 
 use crate::text::{put, put_list, put_u64, put_word};
@@ -13,8 +13,8 @@ const SCHEMA: &str = "argus-timeline-1";
 /// The whole text.
 pub(crate) fn text(times: &RunTimes) -> Vec<u8> {
     let parts: usize = times.cores.iter().map(|core| core.parts.len()).sum();
-    let captures: usize = times.lanes.iter().map(Vec::len).sum();
-    let mut out = Vec::with_capacity(1024 + (parts + captures) * 80);
+    let waits: usize = times.lanes.iter().map(Vec::len).sum();
+    let mut out = Vec::with_capacity(1024 + (parts + waits) * 96);
     put(&mut out, "{\n  \"schema\": \"");
     put(&mut out, SCHEMA);
     put(&mut out, "\",\n  \"part\": [\"task_id\", \"func_id\", \"block\", \"posted_ns\", ");
@@ -33,13 +33,12 @@ pub(crate) fn text(times: &RunTimes) -> Vec<u8> {
         });
         put(out, "}");
     });
-    put(&mut out, ",\n  \"capture\": [\"task_id\", \"stage\", \"started_ns\", \"ended_ns\", ");
-    put(&mut out, "\"waited_ns\"],\n  \"control_threads\": ");
-    put_list(&mut out, &times.lanes, |out, captures| {
+    put(&mut out, ",\n  \"capture_wait\": [\"task_id\", \"stage\", \"started_ns\", \"ended_ns\"]");
+    put(&mut out, ",\n  \"control_threads\": ");
+    put_list(&mut out, &times.lanes, |out, waits| {
         put(out, "\n    ");
-        put_list(out, captures, |out, capture| {
-            let numbers = [capture.started_ns, capture.ended_ns, capture.waited_ns];
-            row(out, capture.task, capture.stage as u64, &numbers);
+        put_list(out, waits, |out, wait| {
+            row(out, wait.task, wait.stage as u64, &[wait.started_ns, wait.ended_ns]);
         });
     });
     put(&mut out, "\n}\n");
@@ -60,12 +59,12 @@ fn row(out: &mut Vec<u8>, task: TaskId, first: u64, numbers: &[u64]) {
 struct File {
     schema: String,
     cores: Vec<CoreText>,
-    control_threads: Vec<Vec<CaptureText>>,
+    control_threads: Vec<Vec<WaitText>>,
 }
 
 /// In the order that the file states.
 type PartText = (String, u32, u32, u64, u64, u64);
-type CaptureText = (String, u8, u64, u64, u64);
+type WaitText = (String, u8, u64, u64);
 
 #[derive(Deserialize)]
 struct CoreText {
@@ -104,13 +103,13 @@ pub(crate) fn parse(text: &[u8]) -> Result<RunTimes, String> {
         times.cores.push(CoreTimes { core: core.core, cluster: core.cluster, member, parts });
     }
     for lane in &file.control_threads {
-        let mut captures = Vec::with_capacity(lane.len());
-        for &(ref id, stage, started_ns, ended_ns, waited_ns) in lane {
-            forward(&format!("the capture of {id}"), started_ns, ended_ns)?;
+        let mut waits = Vec::with_capacity(lane.len());
+        for &(ref id, stage, started_ns, ended_ns) in lane {
+            forward(&format!("the wait for {id}"), started_ns, ended_ns)?;
             let stage = Stage::from_raw(stage).ok_or_else(|| format!("there is no stage {stage}"))?;
-            captures.push(CaptureTime { task: task(id)?, stage, started_ns, ended_ns, waited_ns });
+            waits.push(CaptureWait { task: task(id)?, stage, started_ns, ended_ns });
         }
-        times.lanes.push(captures);
+        times.lanes.push(waits);
     }
     Ok(times)
 }
@@ -128,12 +127,11 @@ mod tests {
             started_ns,
             ended_ns: u64::MAX,
         };
-        let capture = CaptureTime {
+        let wait = CaptureWait {
             task: TaskId::from_raw(2),
             stage: Stage::AfterCompletion,
             started_ns: 5,
             ended_ns: 9,
-            waited_ns: 4,
         };
         let core = |core, member, parts| CoreTimes { core, cluster: 2, member, parts };
         RunTimes {
@@ -141,7 +139,7 @@ mod tests {
                 core(2, Member::Aic, vec![part(u64::MAX, 3), part(0, 4)]),
                 core(5, Member::Aiv1, vec![part(1, 3)]),
             ],
-            lanes: vec![Vec::new(), vec![capture]],
+            lanes: vec![Vec::new(), vec![wait]],
         }
     }
 
@@ -151,7 +149,7 @@ mod tests {
         assert_eq!(parse(&text).unwrap(), times());
         let text = String::from_utf8(text).unwrap();
         assert!(text.contains("[\"0xffffffffffffffff\", 3, 7, 1, 3, 18446744073709551615]"), "{text}");
-        assert!(text.contains("[\"0x0000000000000002\", 1, 5, 9, 4]"), "{text}");
+        assert!(text.contains("[\"0x0000000000000002\", 1, 5, 9]"), "{text}");
         assert_eq!(parse(super::text(&RunTimes::default()).as_slice()).unwrap(), RunTimes::default());
     }
 
@@ -162,9 +160,9 @@ mod tests {
         assert_eq!(wrong("0xffffffffffffffff", "task"), "'task' is no task id");
         assert_eq!(wrong("0xffffffffffffffff", "0x"), "'0x' is no task id");
         assert_eq!(wrong("\"place\": 0", "\"place\": 3"), "core 2: there is no place 3");
-        assert_eq!(wrong(", 1, 5, 9, 4]", ", 9, 5, 9, 4]"), "there is no stage 9");
-        let backwards = wrong(", 1, 5, 9, 4]", ", 1, 9, 5, 4]");
-        assert_eq!(backwards, "the capture of 0x0000000000000002 ends at 5 ns, before it starts at 9 ns");
+        assert_eq!(wrong(", 1, 5, 9]", ", 9, 5, 9]"), "there is no stage 9");
+        let backwards = wrong(", 1, 5, 9]", ", 1, 9, 5]");
+        assert_eq!(backwards, "the wait for 0x0000000000000002 ends at 5 ns, before it starts at 9 ns");
         assert_eq!(
             wrong("timeline-1", "timeline-2"),
             "its schema is 'argus-timeline-2'; known is argus-timeline-1"

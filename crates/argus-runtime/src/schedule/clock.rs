@@ -1,13 +1,13 @@
 //! Writes down when what ran where, for the timeline of a run.
 //!
-//! Each core notes its own kernels and each control thread its own captures, under locks that they hold anyway.
+//! Each core notes its own kernels and each control thread its own waits, under locks that they hold anyway.
 
 use std::sync::Mutex;
 use std::time::Instant;
 
 use argus_abi::Stage;
 use argus_capture::Recorder;
-use argus_capture::times::CaptureTime;
+use argus_capture::times::CaptureWait;
 
 use crate::schedule::task::Task;
 use crate::sync::relock;
@@ -41,16 +41,16 @@ impl Clock {
     }
 }
 
-/// How long a control thread captures.
+/// Notices whether a capture has to wait. A clock is read only if it had to.
 pub struct CaptureWatch {
-    started_ns: u64,
     waited_ns: u64,
 }
 
 impl CaptureWatch {
     /// None if nobody wants to know, or nothing is captured.
     pub fn start(clock: Option<&Clock>, recorder: Option<&mut Recorder>) -> Option<CaptureWatch> {
-        Some(CaptureWatch { started_ns: clock?.now(), waited_ns: recorder?.waited_ns() })
+        clock?;
+        Some(CaptureWatch { waited_ns: recorder?.waited_ns() })
     }
 
     pub fn stop(
@@ -59,13 +59,13 @@ impl CaptureWatch {
         recorder: Option<&mut Recorder>,
         task: &Task,
         stage: Stage,
-    ) -> Option<CaptureTime> {
-        Some(CaptureTime {
-            task: task.id,
-            stage,
-            started_ns: self.started_ns,
-            ended_ns: clock?.now(),
-            waited_ns: recorder?.waited_ns().saturating_sub(self.waited_ns),
-        })
+    ) -> Option<CaptureWait> {
+        let waited_ns = recorder?.waited_ns().saturating_sub(self.waited_ns);
+        if waited_ns == 0 {
+            return None;
+        }
+        let ended_ns = clock?.now();
+        // Of several waits in a row the sum, as if they had been one at the end.
+        Some(CaptureWait { task: task.id, stage, started_ns: ended_ns.saturating_sub(waited_ns), ended_ns })
     }
 }

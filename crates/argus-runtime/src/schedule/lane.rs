@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use argus_abi::{CoreType, Member, Stage};
 use argus_capture::Recorder;
-use argus_capture::times::CaptureTime;
+use argus_capture::times::CaptureWait;
 
 use crate::inject::Next;
 use crate::schedule::Scheduler;
@@ -62,8 +62,8 @@ pub struct Lane {
     reserved: u64,
     /// Where this control thread writes down what it captures.
     recorder: Option<Recorder>,
-    /// How long that took, if anybody wants to know.
-    captures: Vec<CaptureTime>,
+    /// When that had to wait, if anybody wants to know.
+    waits: Vec<CaptureWait>,
     /// Whether anybody looks at tasks: the one branch of a run in which nobody does.
     hooked: bool,
 }
@@ -83,16 +83,7 @@ impl Lane {
             })
             .collect();
         let all = u64::MAX.checked_shr(64 - slots.len() as u32).unwrap_or(0);
-        Lane {
-            index,
-            slots,
-            idle: [all; 3],
-            open: [0; 3],
-            reserved: 0,
-            hooked,
-            recorder,
-            captures: Vec::new(),
-        }
+        Lane { index, slots, idle: [all; 3], open: [0; 3], reserved: 0, hooked, recorder, waits: Vec::new() }
     }
 
     /// Which lane owns a core, and the core's number within it.
@@ -383,16 +374,16 @@ impl Lane {
         }
     }
 
-    /// Writes down how long a capture took.
+    /// Writes down if a capture had to wait.
     fn note(&mut self, scheduler: &Scheduler, watch: Option<CaptureWatch>, task: &Task, stage: Stage) {
         if let Some(watch) = watch {
-            let time = watch.stop(scheduler.clock(), self.recorder.as_mut(), task, stage);
-            self.captures.extend(time);
+            let wait = watch.stop(scheduler.clock(), self.recorder.as_mut(), task, stage);
+            self.waits.extend(wait);
         }
     }
 
-    pub fn take_captures(&mut self) -> Vec<CaptureTime> {
-        std::mem::take(&mut self.captures)
+    pub fn take_waits(&mut self) -> Vec<CaptureWait> {
+        std::mem::take(&mut self.waits)
     }
 
     /// The run is over: gives up the recorder, and the tasks that are still on cores.

@@ -434,7 +434,7 @@ impl Scheduler {
                 parts,
             })
         });
-        let lanes = self.lanes.iter().map(|lane| relock(lane.lock()).take_captures());
+        let lanes = self.lanes.iter().map(|lane| relock(lane.lock()).take_waits());
         Some((RunTimes { cores: cores.collect(), lanes: lanes.collect() }, clock.take_edges()))
     }
 

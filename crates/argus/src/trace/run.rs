@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use anyhow::anyhow;
 use argus_abi::{Member, Stage};
-use argus_capture::times::{CaptureTime, CoreTimes, RunTimes};
+use argus_capture::times::{CaptureWait, CoreTimes, RunTimes};
 use argus_dump::read::Dump;
 use argus_trace::{RunArrow, RunLane, RunTask, RunTimeline, RunWait};
 use serde_json::json;
@@ -63,19 +63,19 @@ pub fn of_dump(dump: &Dump, output: Option<&Path>, json: bool) -> Result<ExitCod
     target.write(&timeline)?;
     let cores = times.cores.len();
     let parts: usize = times.cores.iter().map(|core| core.parts.len()).sum();
-    let captures: usize = times.lanes.iter().map(Vec::len).sum();
+    let waits: usize = times.lanes.iter().map(Vec::len).sum();
     if json {
         output::print_json(&json!({
             "schema": "argus-timeline-written-1",
             "file": target.path.display().to_string(),
             "cores": cores,
             "kernel_calls": parts,
-            "captures": captures,
+            "capture_waits": waits,
             "dependencies": timeline.arrows.len(),
         }))?;
     } else {
         output::print(&format!(
-            "{parts} kernel calls on {cores} cores, {captures} captures, {} dependencies; times of the machine that \
+            "{parts} kernel calls on {cores} cores, {waits} waits of the capture, {} dependencies; times of the machine that \
              simulated\n{NOTE}written:{NOTE:#} {} (Perfetto opens it)\n",
             timeline.arrows.len(),
             target.path.display(),
@@ -108,11 +108,11 @@ pub fn timeline(
         of_task.entry(part.task.raw()).or_insert(part.func.0);
     }
     let name_of = |task: u64| of_task.get(&task).map_or("a task", |func| names[func].as_str());
-    let threads = (times.lanes.iter().enumerate()).map(|(number, captures)| RunLane {
+    let threads = (times.lanes.iter().enumerate()).map(|(number, waits)| RunLane {
         group: "control threads".into(),
         name: format!("scheduler {number}"),
         tasks: Vec::new(),
-        waits: captures.iter().flat_map(|time| capture(time, name_of(time.task.raw()))).collect(),
+        waits: waits.iter().map(|wait| capture_wait(wait, name_of(wait.task.raw()))).collect(),
     });
     let mut cores: Vec<&CoreTimes> = times.cores.iter().collect();
     cores.sort_by_key(|core| (core.cluster, core.member));
@@ -152,19 +152,11 @@ fn lane(core: &CoreTimes, names: &BTreeMap<u32, String>) -> RunLane {
     }
 }
 
-/// A capture, and behind it what of it was waiting.
-fn capture(time: &CaptureTime, name: &str) -> impl Iterator<Item = RunWait> {
-    let what = match time.stage {
+fn capture_wait(wait: &CaptureWait, name: &str) -> RunWait {
+    let what = match wait.stage {
         Stage::BeforeDispatch => "inputs",
         Stage::AfterCompletion => "outputs",
     };
-    let turn = time.ended_ns - time.waited_ns.min(time.ended_ns - time.started_ns);
-    let work =
-        RunWait { reason: format!("captures {what} of {name}"), start_ns: time.started_ns, end_ns: turn };
-    let wait = (turn < time.ended_ns).then(|| RunWait {
-        reason: "capture waits for room".into(),
-        start_ns: turn,
-        end_ns: time.ended_ns,
-    });
-    [work].into_iter().chain(wait)
+    let reason = format!("no room to capture {what} of {name}");
+    RunWait { reason, start_ns: wait.started_ns, end_ns: wait.ended_ns }
 }
