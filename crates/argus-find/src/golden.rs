@@ -17,6 +17,7 @@ use npyz::{NpyHeader, Order, TypeChar};
 use rustc_hash::FxHashMap;
 use safetensors::SafeTensors;
 use thiserror::Error;
+use zip::ZipArchive;
 
 /// A member of an archive larger than this is refused rather than unpacked.
 const MAX_MEMBER: u64 = 8 << 30;
@@ -345,10 +346,10 @@ fn with_tensors<T>(file: &Path, look: impl FnOnce(&SafeTensors<'_>) -> T) -> Res
     Ok(look(&tensors))
 }
 
-fn archive(file: &Path) -> Result<npyz::npz::NpzArchive<io::BufReader<fs::File>>, GoldenError> {
+fn archive(file: &Path) -> Result<ZipArchive<io::BufReader<fs::File>>, GoldenError> {
     let opened =
         fs::File::open(file).map_err(|source| GoldenError::Read { path: file.to_path_buf(), source })?;
-    npyz::npz::NpzArchive::new(io::BufReader::new(opened)).map_err(|error| not_npz(file, &error))
+    ZipArchive::new(io::BufReader::new(opened)).map_err(|error| not_npz(file, &io::Error::from(error)))
 }
 
 fn not_npz(file: &Path, error: &io::Error) -> GoldenError {
@@ -356,13 +357,12 @@ fn not_npz(file: &Path, error: &io::Error) -> GoldenError {
 }
 
 fn npz_members(file: &Path) -> Result<Vec<String>, GoldenError> {
-    Ok(archive(file)?.zip_archive().file_names().map(str::to_owned).collect())
+    Ok(archive(file)?.file_names().map(str::to_owned).collect())
 }
 
 fn npz_member(file: &Path, member: &str) -> Result<Vec<u8>, GoldenError> {
     let mut archive = archive(file)?;
-    let entry =
-        archive.zip_archive().by_name(member).map_err(|error| not_npz(file, &io::Error::other(error)))?;
+    let entry = archive.by_name(member).map_err(|error| not_npz(file, &io::Error::other(error)))?;
     let mut bytes = Vec::new();
     entry.take(MAX_MEMBER).read_to_end(&mut bytes).map_err(|error| not_npz(file, &error))?;
     Ok(bytes)

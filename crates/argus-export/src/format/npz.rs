@@ -2,8 +2,8 @@
 
 use std::io::{self, Write};
 
-use npyz::zip::write::FileOptions;
-use npyz::zip::{CompressionMethod, DateTime, ZipWriter};
+use zip::write::FileOptions;
+use zip::{CompressionMethod, DateTime, ZipWriter};
 
 use super::Job;
 use super::npy::{INDEX, write_array, write_index};
