@@ -218,8 +218,13 @@ impl Subject for Candidate<'_> {
     }
 
     fn has_kernel(&self, name: &str) -> bool {
-        let ids = self.record.func_ids();
-        ids.iter().any(|&id| self.dump.kernel_name(id) == Some(name))
+        let named = |&id: &i32| match self.dump.kernel_name(id) {
+            Some(known) => known == name,
+            None => id.to_string() == name,
+        };
+        // Whatever a listing shows can be asked for: a name, the number of a kernel without one, all together.
+        let all_together = || name.contains('+') && self.dump.kernel_names(self.record) == name;
+        self.record.func_ids().iter().any(named) || all_together()
     }
 
     fn has_func(&self, func: FuncId) -> bool {

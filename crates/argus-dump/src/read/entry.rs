@@ -520,7 +520,8 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// A name in any case, or the number itself; what nobody assigned is no error.
+/// A name in any case, or a number that is assigned. A name that nobody knows is no error: the reference writes
+/// one, and later ages may have more.
 struct DTypeSeed;
 
 impl<'de> DeserializeSeed<'de> for DTypeSeed {
@@ -535,7 +536,7 @@ impl Visitor<'_> for DTypeSeed {
     type Value = u8;
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a dtype's name, or its number from 0 to 255")
+        f.write_str("a dtype's name, or its number from 0 to 14")
     }
 
     fn visit_str<E>(self, name: &str) -> Result<u8, E> {
@@ -543,8 +544,8 @@ impl Visitor<'_> for DTypeSeed {
     }
 
     fn visit_u64<E: Error>(self, value: u64) -> Result<u8, E> {
-        let raw = u8::try_from(value).map_err(|_| E::invalid_value(Unexpected::Unsigned(value), &self))?;
-        Ok(DType::from_raw(raw).map_or(NO_DTYPE, |dtype| dtype as u8))
+        let known = u8::try_from(value).ok().and_then(DType::from_raw);
+        known.map(|dtype| dtype as u8).ok_or_else(|| E::invalid_value(Unexpected::Unsigned(value), &self))
     }
 }
 
