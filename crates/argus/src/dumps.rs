@@ -1,9 +1,11 @@
-//! From what was typed to an open dump.
+//! From what was typed to an open dump, to some of its records, and to whether their payloads are there.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use argus_dump::filter::Filter;
-use argus_dump::read::{Dump, OpenError};
+use argus_dump::read::{Dump, OpenError, PayloadError};
+use serde_json::{Value, json};
 
 use crate::cli::FilterArgs;
 use crate::failure::Failure;
@@ -17,12 +19,21 @@ const OUTPUTS: &str = "outputs";
 pub fn open(path: Option<&Path>) -> Result<Dump, Failure> {
     let path: PathBuf = match path {
         Some(path) => path.to_path_buf(),
-        None => Dump::newest(Path::new(OUTPUTS)).map_err(|error| {
-            Failure::usage(error)
-                .hint("name a dump, or make one: argus run vector_example --dump-tensor".to_owned())
-        })?,
+        None => Dump::newest(Path::new(OUTPUTS)).map_err(no_newest)?,
     };
     Dump::open(&path).map_err(|error| cannot_read(&path, error))
+}
+
+fn no_newest(error: OpenError) -> Failure {
+    let error = match error {
+        OpenError::Io { source, .. } if source.kind() == ErrorKind::NotFound => {
+            anyhow::anyhow!(
+                "no dump was named, and there is no directory {OUTPUTS} here to take the newest from"
+            )
+        }
+        other => other.into(),
+    };
+    Failure::usage(error).hint("name a dump, or make one: argus run vector_example --dump-tensor".to_owned())
 }
 
 fn cannot_read(path: &Path, error: OpenError) -> Failure {
@@ -60,4 +71,43 @@ pub fn select(dump: &Dump, typed: &FilterArgs) -> Result<Vec<usize>, Failure> {
         }
     }
     filter.select(dump).map_err(Failure::usage)
+}
+
+/// Payloads that a dump promises and does not have: its payload file is gone, or ends too early.
+///
+/// What was never captured, or was overwritten on the device, the dump says itself; that is no damage.
+pub struct Unreadable {
+    records: usize,
+    /// What is wrong with the first one.
+    first: String,
+    directory: PathBuf,
+}
+
+impl Unreadable {
+    /// Looks at where the payloads of the selected records lie, not into them.
+    pub fn of(dump: &Dump, selected: &[usize]) -> Option<Unreadable> {
+        let mut damaged = selected.iter().filter_map(|&index| match dump.payload(&dump.record(index)) {
+            Err(error @ (PayloadError::Missing { .. } | PayloadError::PastEnd { .. })) => Some(error),
+            _ => None,
+        });
+        let first = damaged.next()?.to_string();
+        let records = 1 + damaged.count();
+        Some(Unreadable { records, first, directory: dump.directory().to_path_buf() })
+    }
+
+    pub fn failure(&self) -> Failure {
+        let more = match self.records - 1 {
+            0 => String::new(),
+            1 => " (and 1 more record is like it)".to_owned(),
+            more => format!(" (and {more} more records are like it)"),
+        };
+        Failure::failed(anyhow::anyhow!("{}{more}", self.first)).hint(format!(
+            "`argus verify {}` lists every defect; filters choose records that are whole",
+            self.directory.display()
+        ))
+    }
+
+    pub fn object(&self) -> Value {
+        json!({ "records": self.records, "first": self.first })
+    }
 }

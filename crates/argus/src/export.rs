@@ -3,13 +3,15 @@
 use std::fmt::Write;
 use std::process::ExitCode;
 
+use argus_dump::read::Dump;
 use argus_export::{ExportError, Format, Group, Options, Report, Target};
 use serde_json::{Value, json};
 
 use crate::bar::bar;
 use crate::cli::{ConvertArgs, ExportArgs, ExportFormat, Layout};
+use crate::dumps::Unreadable;
 use crate::failure::Failure;
-use crate::output::NOTE;
+use crate::output::{NOTE, counted};
 use crate::{dumps, output};
 
 /// Records that are named in a remark.
@@ -33,6 +35,7 @@ pub fn export(args: &ExportArgs) -> Result<ExitCode, Failure> {
     }
     let dump = dumps::open(args.dump.as_deref())?;
     let selected = dumps::select(&dump, &args.filter)?;
+    whole(&dump, &selected)?;
     let bar = bar("exporting", 0, args.json);
     let options = Options { force: args.force, payload: args.payload };
     let exported = argus_export::export(&dump, &selected, format, &args.output, options, &|done, total| {
@@ -50,6 +53,7 @@ pub fn convert(args: &ConvertArgs) -> Result<ExitCode, Failure> {
         Layout::August => Target::August,
     };
     let dump = dumps::open(args.dump.as_deref())?;
+    whole(&dump, &(0..dump.len()).collect::<Vec<_>>())?;
     let bar = bar("converting", 0, args.json);
     let converted = argus_export::convert(&dump, target, &args.output, args.force, &|done, total| {
         bar.set_length(total);
@@ -57,6 +61,11 @@ pub fn convert(args: &ConvertArgs) -> Result<ExitCode, Failure> {
     });
     bar.finish_and_clear();
     tell(&converted.map_err(blame)?, args.json)
+}
+
+/// A copy without payloads that the dump promises would pass for one whose run never captured them.
+fn whole(dump: &Dump, selected: &[usize]) -> Result<(), Failure> {
+    Unreadable::of(dump, selected).map_or(Ok(()), |unreadable| Err(unreadable.failure()))
 }
 
 /// What exists already is a matter of the command line.
@@ -82,9 +91,9 @@ fn text(report: &Report) -> String {
     let mut text = String::new();
     _ = writeln!(
         text,
-        "{} records in {} files, {} bytes: {}",
-        report.records,
-        report.files,
+        "{} in {}, {} bytes: {}",
+        counted(report.records, "record"),
+        counted(report.files, "file"),
         report.bytes,
         report.directory.display()
     );
@@ -101,7 +110,8 @@ fn listed(records: &[usize]) -> String {
     let shown: Vec<String> = records.iter().take(LISTED).map(ToString::to_string).collect();
     let more = records.len().saturating_sub(LISTED);
     let more = if more > 0 { format!(" and {more} more") } else { String::new() };
-    format!(": records {}{more}", shown.join(", "))
+    let noun = if records.len() == 1 { "record" } else { "records" };
+    format!(": {noun} {}{more}", shown.join(", "))
 }
 
 fn object(report: &Report) -> Value {

@@ -48,6 +48,11 @@ pub fn stream(write: impl FnOnce(&mut dyn Write, bool) -> io::Result<()>) -> Res
     .map_err(|error| Failure::failed(anyhow::Error::new(error).context("cannot write the result")))
 }
 
+/// `1 record`, `2 records`.
+pub fn counted(count: u64, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
 /// Says something about a result that is not the result: on stderr, so that pipes get the result alone.
 pub fn remark(text: &str) -> Result<(), Failure> {
     let mut stderr = anstream::stderr().lock();

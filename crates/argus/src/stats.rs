@@ -14,14 +14,20 @@ use serde_json::{Value, json};
 use crate::array::text;
 use crate::bar::bar;
 use crate::cli::StatsArgs;
-use crate::failure::Failure;
+use crate::dumps::Unreadable;
+use crate::failure::{FAILED, Failure};
+use crate::output::counted;
 use crate::view::{object, row};
 use crate::{dumps, output, table};
 
 pub fn stats(args: &StatsArgs) -> Result<ExitCode, Failure> {
     let dump = dumps::open(args.dump.as_deref())?;
     let selected = dumps::select(&dump, &args.filter)?;
+    let unreadable = Unreadable::of(&dump, &selected);
     if let Some(path) = &args.parquet {
+        if let Some(unreadable) = unreadable {
+            return Err(unreadable.failure());
+        }
         return parquet(&dump, &selected, path, args);
     }
     let bar = bar("statistics", selected.len() as u64, args.json);
@@ -47,8 +53,9 @@ pub fn stats(args: &StatsArgs) -> Result<ExitCode, Failure> {
             "records": records,
             "kernels": groups.iter().map(Group::object).collect::<Vec<_>>(),
             "without_payload": without,
+            "unreadable": unreadable.as_ref().map(Unreadable::object),
         }))?;
-        return Ok(ExitCode::SUCCESS);
+        return Ok(if unreadable.is_some() { ExitCode::from(FAILED) } else { ExitCode::SUCCESS });
     }
     let mut text = if args.by_kernel { String::new() } else { record_table(&dump, tensors()) };
     if !text.is_empty() {
@@ -56,10 +63,14 @@ pub fn stats(args: &StatsArgs) -> Result<ExitCode, Failure> {
     }
     text += &group_table(&groups);
     if without > 0 {
-        text += &format!("\n{without} tensors have no payload in the dump, and no statistics here\n");
+        let tensors = counted(without as u64, "tensor");
+        text += &format!("\n{tensors} without values in the dump, and without statistics here\n");
     }
     output::print(&text)?;
-    Ok(ExitCode::SUCCESS)
+    match unreadable {
+        Some(unreadable) => Err(unreadable.failure()),
+        None => Ok(ExitCode::SUCCESS),
+    }
 }
 
 /// One file under the name that was asked for; the exporter names its own.
@@ -88,7 +99,8 @@ fn parquet(dump: &Dump, selected: &[usize], path: &Path, args: &StatsArgs) -> Re
     bar.finish_and_clear();
     let report = exported.map_err(Failure::failed)?;
     std::fs::rename(aside.path().join(argus_export::PARQUET_FILE), path).map_err(cannot)?;
-    output::print(&format!("{} records, {} bytes: {}\n", report.records, report.bytes, path.display()))?;
+    let records = counted(report.records, "record");
+    output::print(&format!("{records}, {} bytes: {}\n", report.bytes, path.display()))?;
     Ok(ExitCode::SUCCESS)
 }
 

@@ -10,7 +10,7 @@ use serde_json::{Value, json};
 use crate::bar::bar;
 use crate::cli::VerifyArgs;
 use crate::failure::{FAILED, Failure};
-use crate::output::{BAD, GOOD, NOTE};
+use crate::output::{BAD, GOOD, NOTE, counted};
 use crate::{dumps, output};
 
 pub fn verify(args: &VerifyArgs) -> Result<ExitCode, Failure> {
@@ -56,16 +56,17 @@ fn text(dump: &Dump, verdict: &Verdict) -> String {
     let defects = count(verdict, Severity::Defect);
     _ = match (defects, count(verdict, Severity::Warning)) {
         (0, 0) => writeln!(text, "\n{GOOD}SOUND{GOOD:#}"),
-        (0, warnings) => writeln!(text, "\n{GOOD}SOUND{GOOD:#}  {warnings} warnings"),
+        (0, warnings) => writeln!(text, "\n{GOOD}SOUND{GOOD:#}  {}", counted(warnings, "warning")),
         (defects, warnings) => {
-            writeln!(text, "\n{BAD}DEFECTIVE{BAD:#}  {defects} defects, {warnings} warnings")
+            let (defects, warnings) = (counted(defects, "defect"), counted(warnings, "warning"));
+            writeln!(text, "\n{BAD}DEFECTIVE{BAD:#}  {defects}, {warnings}")
         }
     };
     text
 }
 
-fn count(verdict: &Verdict, severity: Severity) -> usize {
-    verdict.defects.iter().filter(|defect| defect.severity == severity).count()
+fn count(verdict: &Verdict, severity: Severity) -> u64 {
+    verdict.defects.iter().filter(|defect| defect.severity == severity).count() as u64
 }
 
 fn object(dump: &Dump, verdict: &Verdict) -> Value {

@@ -15,8 +15,14 @@ mod show;
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
+use argus_abi::Kind;
+use argus_dump::read::Dump;
+
+use crate::array::slice::Part;
 use crate::cli::ViewArgs;
-use crate::failure::Failure;
+use crate::dumps::Unreadable;
+use crate::failure::{FAILED, Failure};
+use crate::output::counted;
 use crate::{dumps, output};
 
 /// Records on a terminal before it asks for a filter.
@@ -35,9 +41,15 @@ pub fn view(args: &ViewArgs) -> Result<ExitCode, Failure> {
         _ => usize::MAX,
     };
     let shown = &selected[..selected.len().min(args.limit.unwrap_or(usual))];
+    if let Some(slice) = &args.slice {
+        check_slice(&dump, shown, slice)?;
+    }
+    let unreadable = Unreadable::of(&dump, shown);
     if args.json {
         let values = values.then_some(args.slice.as_deref());
-        output::stream(|out, _| object::write(out, &dump, selected.len(), shown, values))?;
+        let about = object::About { matching: selected.len(), unreadable: unreadable.as_ref() };
+        output::stream(|out, _| object::write(out, &dump, &about, shown, values))?;
+        return Ok(if unreadable.is_some() { ExitCode::from(FAILED) } else { ExitCode::SUCCESS });
     } else if args.csv {
         output::stream(|out, _| argus_export::write_csv(&dump, shown, out))?;
     } else if values {
@@ -51,14 +63,41 @@ pub fn view(args: &ViewArgs) -> Result<ExitCode, Failure> {
     if !machine {
         remarks(&dump, selected.len(), shown.len())?;
     }
-    Ok(ExitCode::SUCCESS)
+    // Everything that could be shown was; that it is not everything must not go by unnoticed.
+    match unreadable {
+        Some(unreadable) => Err(unreadable.failure()),
+        None => Ok(ExitCode::SUCCESS),
+    }
+}
+
+/// A slice must fit every tensor that is shown, and there must be one; said before anything is printed.
+fn check_slice(dump: &Dump, shown: &[usize], slice: &str) -> Result<(), Failure> {
+    let mut tensors = 0;
+    for record in shown.iter().map(|&index| dump.record(index)).filter(|record| record.kind == Kind::Tensor) {
+        tensors += 1;
+        if let Err(error) = Part::parse(slice, record.shape()) {
+            let error = anyhow::anyhow!("record {} of shape {:?}: {error}", record.index, record.shape());
+            let hint = "filters such as --index, --kernel and --arg choose the tensors to slice";
+            return Err(Failure::usage(error).hint(hint.to_owned()));
+        }
+    }
+    match (tensors, shown) {
+        (0, [only]) => {
+            Err(Failure::usage(anyhow::anyhow!("record {only} is a scalar: there is nothing to slice")))
+        }
+        (0, _) => {
+            Err(Failure::usage(anyhow::anyhow!("only scalars are selected: there is nothing to slice")))
+        }
+        _ => Ok(()),
+    }
 }
 
 /// What the table does not say: what it leaves out, and what to know about the dump.
-fn remarks(dump: &argus_dump::read::Dump, selected: usize, shown: usize) -> Result<(), Failure> {
+fn remarks(dump: &Dump, selected: usize, shown: usize) -> Result<(), Failure> {
     let mut text = String::new();
     if shown < selected {
-        text += &format!("{} more records; --limit N shows more, filters fewer\n", selected - shown);
+        let more = counted((selected - shown) as u64, "more record");
+        text += &format!("{more}; --limit N shows more, filters fewer\n");
     }
     for note in dump.notes() {
         text += &format!("{NOTE}note:{NOTE:#} {note}\n", NOTE = output::NOTE);

@@ -1,5 +1,7 @@
 //! `0,3:5,::2`: a part of a tensor, in the grammar that numpy uses.
 
+use std::num::IntErrorKind;
+
 use thiserror::Error;
 
 /// A slice that cannot be understood or lies outside.
@@ -87,10 +89,16 @@ fn strides(shape: &[u64]) -> Vec<u64> {
 
 fn pick(text: &str, part: &str, dim: usize, extent: u64) -> Result<Picked, SliceError> {
     let grammar = || SliceError::Grammar { text: text.into(), part: part.into() };
-    let number = |digits: &str| digits.trim().parse::<i64>().map_err(|_| grammar());
+    let number = |digits: &str| match digits.trim().parse::<i64>() {
+        Ok(number) => Ok(number),
+        // Any whole number is a bound, as in Python; these lie beyond every end.
+        Err(error) if *error.kind() == IntErrorKind::PosOverflow => Ok(i64::MAX),
+        Err(error) if *error.kind() == IntErrorKind::NegOverflow => Ok(i64::MIN),
+        Err(_) => Err(grammar()),
+    };
     let Some((start, rest)) = part.split_once(':') else {
         let index = number(part)?;
-        let from_end = if index < 0 { index.saturating_add(extent as i64) } else { index };
+        let from_end = if index < 0 { index.saturating_add(signed(extent)) } else { index };
         return match u64::try_from(from_end) {
             Ok(first) if first < extent => Ok(Picked { first, step: 1, count: 1, single: true }),
             _ => Err(SliceError::Outside { text: text.into(), index, dim, extent }),
@@ -102,7 +110,7 @@ fn pick(text: &str, part: &str, dim: usize, extent: u64) -> Result<Picked, Slice
     if step == 0 {
         return Err(SliceError::Step { text: text.into(), part: part.into() });
     }
-    let extent = extent as i64;
+    let extent = signed(extent);
     // As in Python: bounds outside are moved to the nearest end, negative ones count from the end.
     let clamp = |bound: i64| {
         let bound = if bound < 0 { bound.saturating_add(extent) } else { bound };
@@ -116,6 +124,11 @@ fn pick(text: &str, part: &str, dim: usize, extent: u64) -> Result<Picked, Slice
     let distance = if step > 0 { to - from } else { from - to };
     let count = if distance > 0 { (distance as u64).div_ceil(step.unsigned_abs()) } else { 0 };
     Ok(Picked { first: from.max(0) as u64, step, count, single: false })
+}
+
+/// No payload has more elements than this; a shape without any may claim to.
+fn signed(extent: u64) -> i64 {
+    i64::try_from(extent).unwrap_or(i64::MAX)
 }
 
 #[cfg(test)]
@@ -149,6 +162,9 @@ mod tests {
         assert_eq!(positions("2:2", &[4]), [0u64; 0]);
         assert_eq!(positions("0:100", &[2]), [0, 1]);
         assert_eq!(positions("1,2", &[2, 3]), [5]);
+        assert_eq!(positions("-99999999999999999999:99999999999999999999", &[2]), [0, 1]);
+        assert_eq!(positions(":,0:2", &[0, u64::MAX]), [0u64; 0]);
+        assert_eq!(positions(":,-1::-2", &[0, u64::MAX]), [0u64; 0]);
     }
 
     #[test]

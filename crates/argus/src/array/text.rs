@@ -8,6 +8,8 @@ use super::slice::Part;
 
 /// Tensors of more elements are shown by their edges.
 const WHOLE: u64 = 1000;
+/// Columns of a line of values, as in numpy.
+const LINE: usize = 75;
 /// Elements shown at either edge of a dimension that is shown by its edges.
 const EDGE: u64 = 3;
 
@@ -53,7 +55,11 @@ pub fn float(value: f64, digits: usize) -> String {
 /// The part as nested rows; elements that the payload does not have show as `?`.
 pub fn rows(array: &Array<'_>, part: &Part) -> String {
     let shape = part.shape();
-    let elide = shape.iter().try_fold(1u64, |all, &extent| all.checked_mul(extent)).is_none_or(|n| n > WHOLE);
+    let elements = shape.iter().try_fold(1u64, |all, &extent| all.checked_mul(extent));
+    if shape.contains(&0) {
+        return "[]".to_owned();
+    }
+    let elide = elements.is_none_or(|elements| elements > WHOLE);
     let mut cells = Vec::new();
     collect(array, part, &shape, elide, &mut Vec::new(), &mut cells);
     let width = cells.iter().map(String::len).max().unwrap_or(0);
@@ -106,11 +112,17 @@ fn layout(
         return;
     };
     let (indices, elided) = shown(extent, elide);
+    if rest.is_empty() {
+        let mut words: Vec<String> =
+            cells.take(indices.len()).map(|cell| format!("{cell:>width$}")).collect();
+        if elided {
+            words.insert(words.len() / 2, "...".to_owned());
+        }
+        row(&words, depth + 1, text);
+        return;
+    }
     // Rows go below each other; more dimensions get an empty line each.
-    let between = match rest.len() {
-        0 => " ".to_owned(),
-        inner => format!("{}{}", "\n".repeat(inner), " ".repeat(depth + 1)),
-    };
+    let between = format!("{}{}", "\n".repeat(rest.len()), " ".repeat(depth + 1));
     text.push('[');
     for (place, _) in indices.iter().enumerate() {
         if place > 0 {
@@ -121,6 +133,25 @@ fn layout(
             text.push_str(&between);
         }
         layout(rest, elide, depth + 1, width, cells, text);
+    }
+    text.push(']');
+}
+
+/// The last dimension; what does not fit into a line goes on in the next one.
+fn row(words: &[String], indent: usize, text: &mut String) {
+    text.push('[');
+    let mut column = indent;
+    for (place, word) in words.iter().enumerate() {
+        if place > 0 && column + 1 + word.len() >= LINE {
+            text.push('\n');
+            text.extend(std::iter::repeat_n(' ', indent));
+            column = indent;
+        } else if place > 0 {
+            text.push(' ');
+            column += 1;
+        }
+        text.push_str(word);
+        column += word.len();
     }
     text.push(']');
 }
@@ -170,6 +201,24 @@ mod tests {
         let array = Array { dtype: DType::U16, payload: &payload };
         let expected = "[[   0    1    2 ...  997  998  999]\n [1000 1001 1002 ... 1997 1998 1999]]";
         assert_eq!(rows(&array, &Part::whole(&[2, 1000])), expected);
+    }
+
+    #[test]
+    fn long_rows_are_broken_where_a_line_ends() {
+        let payload: Vec<u8> = (0..40u8).collect();
+        let array = Array { dtype: DType::U8, payload: &payload };
+        let expected = "\
+[[ 0  1  2  3  4  5  6  7  8  9 10 11 12 13 14 15 16 17 18 19 20 21 22 23
+  24]
+ [25 26 27 28 29 30 31 32 33 34 35 36 37 38 39  ?  ?  ?  ?  ?  ?  ?  ?  ?
+   ?]]";
+        assert_eq!(rows(&array, &Part::whole(&[2, 25])), expected);
+    }
+
+    #[test]
+    fn what_has_no_elements_is_empty_whatever_its_shape_claims() {
+        let array = Array { dtype: DType::U8, payload: &[] };
+        assert_eq!(rows(&array, &Part::whole(&[u64::MAX, 0])), "[]");
     }
 
     #[test]

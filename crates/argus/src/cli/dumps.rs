@@ -97,7 +97,8 @@ Examples:
   argus view --task 0x0000000200000001 --arg 2 --show --slice 0,:8
   argus view --csv > records.csv
 
-Exit codes: 0 shown, 2 wrong usage, nothing matched, or the dump cannot be read.";
+Exit codes: 0 shown, 1 shown without payloads that the dump lacks, 2 wrong usage, nothing matched, or the dump
+cannot be read.";
 
 #[derive(Debug, Args)]
 #[command(after_help = TUI_EXAMPLES)]
@@ -144,7 +145,9 @@ Examples:
   argus stats
   argus stats --by-kernel
   argus stats --kernel SF --json
-  argus stats --parquet statistics.parquet";
+  argus stats --parquet statistics.parquet
+
+Exit codes: as for `argus view`.";
 
 #[derive(Debug, Args)]
 #[command(after_help = VERIFY_EXAMPLES)]
@@ -214,7 +217,10 @@ const EXPORT_EXAMPLES: &str = "\
 Examples:
   argus export --format npy -o arrays
   argus export DUMP --format safetensors -o out --kernel SF --stage after
-  argus export --format parquet -o out --payload";
+  argus export --format parquet -o out --payload
+
+Exit codes: 0 written, 1 could not be written or the dump lacks payloads, 2 wrong usage, nothing matched, files
+exist, or the dump cannot be read.";
 
 #[derive(Debug, Args)]
 #[command(after_help = CONVERT_EXAMPLES)]
@@ -252,4 +258,6 @@ pub enum Layout {
 const CONVERT_EXAMPLES: &str = "\
 Examples:
   argus convert hardware/args_dump --to argus -o converted
-  argus convert --to august -o for_the_reference";
+  argus convert --to august -o for_the_reference
+
+Exit codes: as for `argus export`.";

@@ -99,7 +99,7 @@ fn head(state: &State, look: Look, area: Rect, frame: &mut Frame<'_>) {
         Span::styled("argus tui", look.strong()),
         Span::raw("  "),
         Span::raw(about.title.as_str()),
-        Span::raw(format!("  {} records", counted(state.index.places() as u64))),
+        Span::raw(format!("  {}", records(state.index.places() as u64))),
     ];
     if !about.ending.is_empty() {
         let style = if about.ending == "complete" { Style::new() } else { look.alarm() };
@@ -142,6 +142,10 @@ fn keys(state: &State, look: Look, area: Rect, frame: &mut Frame<'_>) {
         spans.push(Span::styled(format!(" {meaning}  "), look.dim()));
     }
     put(frame, area, 0, Line::from(spans));
+}
+
+fn records(count: u64) -> String {
+    format!("{} {}", counted(count), if count == 1 { "record" } else { "records" })
 }
 
 /// `1,234,567`

@@ -12,17 +12,25 @@ use serde_json::{Map, Value, json};
 use super::row;
 use crate::array::Array;
 use crate::array::slice::Part;
+use crate::dumps::Unreadable;
 
 /// Records made at a time.
 const PIECE: usize = 4096;
 /// Values of one tensor; more belong into a file, see `argus export`.
 const MOST_VALUES: u64 = 1 << 20;
 
+/// What the object says beside its records.
+pub struct About<'a> {
+    /// Records that the filters let through.
+    pub matching: usize,
+    pub unreadable: Option<&'a Unreadable>,
+}
+
 /// Writes the whole object. `values`: with the values of tensors, of a part of them if a slice is given.
 pub fn write(
     out: &mut dyn Write,
     dump: &Dump,
-    matching: usize,
+    about: &About<'_>,
     shown: &[usize],
     values: Option<Option<&str>>,
 ) -> io::Result<()> {
@@ -31,9 +39,10 @@ pub fn write(
         "dump": dump.directory().display().to_string(),
         "age": dump.age().name(),
         "total": dump.len(),
-        "matching": matching,
+        "matching": about.matching,
         "shown": shown.len(),
         "notes": dump.notes(),
+        "unreadable": about.unreadable.map(Unreadable::object),
     });
     let head = head.to_string();
     write!(out, "{},\n\"records\": [", head.trim_end_matches('}'))?;
@@ -113,28 +122,35 @@ fn tensor(dump: &Dump, record: &Record, values: Option<Option<&str>>, fields: &m
     if let Value::Object(facts) = facts {
         fields.extend(facts.into_iter().filter(|(_, value)| !value.is_null()));
     }
-    let (Some(slice), Some(dtype), Ok(payload)) = (values, record.dtype, dump.payload(record)) else {
-        return;
-    };
+    let Some(slice) = values else { return };
+    match self::values(dump, record, slice) {
+        Ok((shape, values)) => {
+            fields.insert("values_shape".into(), json!(shape));
+            fields.insert("values".into(), values);
+        }
+        Err(why) => {
+            fields.insert("values_missing".into(), why.into());
+        }
+    }
+}
+
+/// Shape and values of a tensor or of a part of it, or why there are none.
+fn values(dump: &Dump, record: &Record, slice: Option<&str>) -> Result<(Vec<u64>, Value), String> {
+    let payload = dump.payload(record).map_err(|error| error.to_string())?;
+    let dtype = record.dtype.ok_or("the dtype is unknown")?;
     let array = Array { dtype, payload };
     let part = match slice {
-        Some(slice) => match Part::parse(slice, record.shape()) {
-            Ok(part) => part,
-            Err(error) => {
-                fields.insert("values_missing".into(), error.to_string().into());
-                return;
-            }
-        },
+        Some(slice) => Part::parse(slice, record.shape()).map_err(|error| error.to_string())?,
         None => Part::whole(record.shape()),
     };
     let shape = part.shape();
-    let count = shape.iter().try_fold(1u64, |all, &extent| all.checked_mul(extent));
-    if count.is_none_or(|count| count > MOST_VALUES) {
-        fields.insert("values_missing".into(), "too many for JSON: give a slice, or use argus export".into());
-        return;
+    // Rows without elements are lists too, and take room like others.
+    let lists = shape.iter().try_fold(1u64, |all, &extent| all.checked_mul(extent.max(1)));
+    if lists.is_none_or(|lists| lists > MOST_VALUES) {
+        return Err("too many for JSON: give a slice, or use argus export".to_owned());
     }
-    fields.insert("values_shape".into(), json!(shape));
-    fields.insert("values".into(), nested(&array, &part, &shape, &mut Vec::new()));
+    let values = nested(&array, &part, &shape, &mut Vec::new());
+    Ok((shape, values))
 }
 
 fn nested(array: &Array<'_>, part: &Part, shape: &[u64], index: &mut Vec<u64>) -> Value {

@@ -2,7 +2,7 @@
 
 use argus_abi::{DType, Kind, Stage};
 use argus_dump::numbers::{Number, number};
-use argus_dump::read::{Dump, Record, Scalar};
+use argus_dump::read::{Dump, PayloadError, Record, Scalar};
 use argus_dump::summary::{Summary, summarise};
 
 use crate::array::text;
@@ -73,7 +73,12 @@ struct Glance {
 impl Glance {
     fn of(dump: &Dump, record: &Record) -> Glance {
         if record.kind == Kind::Scalar {
-            return Glance { text: scalar(record), alarming: false };
+            let value = match record.scalar {
+                Some(Scalar::Bits(bits)) => record.dtype.map(|dtype| number(dtype, bits).as_f64()),
+                Some(Scalar::Rounded(value)) => Some(value),
+                None => None,
+            };
+            return Glance { text: scalar(record), alarming: value.is_some_and(|value| !value.is_finite()) };
         }
         let mut text = String::new();
         let mut alarming = false;
@@ -89,7 +94,13 @@ impl Glance {
                 text += &format!(" NaN {} Inf {}", statistics.nan, statistics.inf);
             }
         }
-        for remark in remarks(record) {
+        let unreadable = match dump.payload(record) {
+            Err(PayloadError::Missing { .. }) => Some("payload file cannot be read"),
+            Err(PayloadError::PastEnd { .. }) => Some("past the end of the payload file"),
+            Ok(_) if record.dtype.is_none() => Some("dtype unknown"),
+            _ => None,
+        };
+        for remark in remarks(record).chain(unreadable) {
             if !text.is_empty() {
                 text += ", ";
             }

@@ -20,22 +20,15 @@ const BINS: usize = 48;
 pub fn show(dump: &Dump, record: &Record, slice: Option<&str>) -> Result<String, Failure> {
     let mut text = head(dump, record);
     if record.kind == Kind::Scalar {
-        if slice.is_some() {
-            return Err(Failure::usage(anyhow::anyhow!(
-                "record {} is a scalar: there is nothing to slice",
-                record.index
-            )));
-        }
         _ = writeln!(text, "value      {}", row::scalar(record));
         return Ok(text);
     }
     let payload = match dump.payload(record) {
         Ok(payload) => payload,
-        Err(error) if slice.is_none() => {
+        Err(error) => {
             _ = writeln!(text, "\nno values: {error}");
             return Ok(text);
         }
-        Err(error) => return Err(Failure::failed(error)),
     };
     let Some(dtype) = record.dtype else {
         _ = writeln!(text, "\nno values: the dtype is unknown; the first bytes are {}", hex(payload));
@@ -105,10 +98,15 @@ fn head(dump: &Dump, record: &Record) -> String {
         record.strides(),
         record.start_offset,
     );
-    let mut facts = vec![format!("{} bytes at {} of the payload file", record.bin_size, record.bin_offset)];
+    let mut facts = Vec::new();
+    if record.bin_size > 0 {
+        facts.push(format!("{} bytes at {} of the payload file", record.bin_size, record.bin_offset));
+    }
     facts.extend(record.address.map(|address| format!("device address 0x{address:x}")));
     facts.extend(row::remarks(record).map(str::to_owned));
-    _ = writeln!(text, "payload    {}", facts.join(", "));
+    if !facts.is_empty() {
+        _ = writeln!(text, "payload    {}", facts.join(", "));
+    }
     text
 }
 
