@@ -3,6 +3,7 @@
 
 mod bad_usage;
 mod capture;
+mod dumps;
 mod failures;
 mod find;
 mod inject;

@@ -211,6 +211,62 @@ fn a_signal_ends_the_browser_and_the_terminal_is_whole_afterwards() {
 }
 
 #[test]
+fn a_terminal_of_any_size_will_do_and_a_larger_one_is_used() {
+    let home = recorded("vector_example");
+    let (mut session, before) = Session::start(home.path(), "xterm", 20, 5);
+    let small = session.until("two tasks", |screen| screen.contains(" 0x0000000100000000"));
+    assert_eq!(
+        small,
+        "argus tui  run/tenso\n>0x0000000000000000\n 0x0000000100000000\n\n? help  q quit  Tab\n"
+    );
+    for (columns, rows) in [(10, 3), (1, 1), (200, 50), (3, 2), (90, 24)] {
+        resize(&session.terminal, columns, rows);
+        session.signal(Signal::WINCH);
+    }
+    session.size = (90, 24);
+    session.until("the last size", |screen| {
+        screen.lines().nth(1).is_some_and(|line| line.starts_with("┏ Tasks ") && line.ends_with('┐'))
+            && screen.lines().nth(21).is_some_and(|line| line.starts_with('┗') && line.ends_with('┘'))
+    });
+    session.press("q");
+    let (code, _, after) = session.end();
+    assert_eq!(code, Some(0));
+    assert_same(&before, &after);
+}
+
+#[test]
+fn a_search_in_vain_says_so_and_a_hunt_ends_at_the_first_nan() {
+    let home = recorded("paged_attention --case CaseSmall1");
+    let (mut session, _) = Session::start(home.path(), "xterm", 100, 30);
+    session.press("/nowhere\r");
+    session.until("an answer", |screen| screen.contains("no task has 'nowhere' in its id or kernels"));
+    session.press("f");
+    // The first update reads an accumulator that nobody wrote yet: poison, which is NaN.
+    session.until("a NaN", |screen| {
+        screen.contains("not finite: task 0x0000000200000003, argument 3 before, [0]")
+            && screen.contains("[0] = NaN")
+    });
+    session.press("q");
+    assert_eq!(session.end().0, Some(0));
+}
+
+#[test]
+fn a_dump_without_records_answers_every_key() {
+    let home = tempfile::tempdir().unwrap();
+    std::fs::create_dir(home.path().join("run")).unwrap();
+    let manifest =
+        r#"{"bin_format": {"type": "logical_contiguous", "byte_order": "little_endian"}, "tensors": []}"#;
+    std::fs::write(home.path().join("run/tensor_dump.json"), manifest).unwrap();
+    let (mut session, _) = Session::start(home.path(), "xterm", 80, 24);
+    session.until("a word", |screen| screen.contains("this dump has no records"));
+    session.press("jkhlgGmmmmmbfF[]nN\t\t\r/x\r&x\r&\r");
+    session.press("?");
+    session.until("help", |screen| screen.contains("┏ Keys ") && screen.contains("find the next NaN"));
+    session.press("q");
+    assert_eq!(session.end().0, Some(0));
+}
+
+#[test]
 fn the_picture_in_the_documentation_is_what_the_browser_shows() {
     let home = recorded("paged_attention --case CaseSmall1");
     let (mut session, _) = Session::start(home.path(), "vt100", 120, 30);
