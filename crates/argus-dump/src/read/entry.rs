@@ -398,7 +398,9 @@ impl<'a> Draft<'a> {
                 self.flags |= flag::LEFT_OUT;
             }
             Field::Time => self.extra.time_ns = Some(map.next_value_seed(Whole)?),
-            Field::Address => self.extra.address = Some(map.next_value_seed(Hex)?),
+            Field::Address => {
+                self.extra.address = Some(map.next_value_seed(Hex)?).filter(|&address| address != 0);
+            }
             Field::Checksum => self.extra.checksum = Some(map.next_value_seed(Checksum)?),
             Field::Statistics => self.statistics = Some(map.next_value_seed(StatisticsSeed)?),
         }
