@@ -57,16 +57,19 @@ pub fn stats(args: &StatsArgs) -> Result<ExitCode, Failure> {
         }))?;
         return Ok(if unreadable.is_some() { ExitCode::from(FAILED) } else { ExitCode::SUCCESS });
     }
-    let mut text = if args.by_kernel { String::new() } else { record_table(&dump, tensors()) };
-    if !text.is_empty() {
-        text += "\n";
+    let mut parts = Vec::new();
+    if !groups.is_empty() {
+        parts.extend((!args.by_kernel).then(|| record_table(&dump, tensors())));
+        parts.push(group_table(&groups));
     }
-    text += &group_table(&groups);
     if without > 0 {
         let tensors = counted(without as u64, "tensor");
-        text += &format!("\n{tensors} without values in the dump, and without statistics here\n");
+        parts.push(format!("{tensors} without values in the dump, and without statistics here\n"));
     }
-    output::print(&text)?;
+    if tensors().next().is_none() {
+        parts.push("only scalars are selected; statistics are those of tensors\n".to_owned());
+    }
+    output::print(&parts.join("\n"))?;
     match unreadable {
         Some(unreadable) => Err(unreadable.failure()),
         None => Ok(ExitCode::SUCCESS),
@@ -150,7 +153,7 @@ fn record_table<'a>(dump: &Dump, records: impl Iterator<Item = &'a (Record, Opti
             summary.distinct.to_string(),
         ]);
     }
-    if rows.row_count() == 0 { String::new() } else { table::lines(&rows) }
+    table::lines(&rows)
 }
 
 /// All records of one argument of one kernel at one stage.

@@ -45,7 +45,7 @@ pub fn write(
         "unreadable": about.unreadable.map(Unreadable::object),
     });
     let head = head.to_string();
-    write!(out, "{},\n\"records\": [", head.trim_end_matches('}'))?;
+    write!(out, "{},\n\"records\": [", head.strip_suffix('}').unwrap_or(&head))?;
     let mut first = true;
     for piece in shown.chunks(PIECE) {
         let texts: Vec<String> =
