@@ -46,7 +46,7 @@ def scalar_bits(entry):
         value = float(value.replace("$", ""))
     if entry["dtype"] == "FLOAT32" and isinstance(value, float):
         return int(np.float32(value).view(np.uint32))
-    return int(value) & (2**64 - 1)
+    return int(value) & (2 ** max(BITS[entry["dtype"]], 8) - 1)
 
 
 def expected_arrays(directory):

@@ -81,7 +81,7 @@ impl Home {
         let ended = self.argus(line);
         assert_eq!((ended.code, ended.stdout.as_str()), (code, ""), "argus {line}: {}", ended.stderr);
         assert!(ended.stderr.starts_with("error: "), "argus {line}: {}", ended.stderr);
-        assert_eq!(ended.stderr.matches("error").count(), 1, "argus {line}: {}", ended.stderr);
+        assert_eq!(ended.stderr.matches("error: ").count(), 1, "argus {line}: {}", ended.stderr);
         ended.stderr
     }
 

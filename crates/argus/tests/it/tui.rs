@@ -238,6 +238,7 @@ fn a_terminal_of_any_size_will_do_and_a_larger_one_is_used() {
 fn a_search_in_vain_says_so_and_a_hunt_ends_at_the_first_nan() {
     let home = recorded("paged_attention --case CaseSmall1");
     let (mut session, _) = Session::start(home.path(), "xterm", 100, 30);
+    session.until("tasks", |screen| screen.contains(" NaN┃"));
     session.press("/nowhere\r");
     session.until("an answer", |screen| screen.contains("no task has 'nowhere' in its id or kernels"));
     session.press("f");

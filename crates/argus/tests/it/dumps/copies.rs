@@ -8,8 +8,8 @@ use serde_json::{Value, json};
 use super::raw::{Raw, decode};
 use super::{APRIL, AUGUST, Home, JUNE, python};
 
-const DUMPS: [(&str, &str); 4] =
-    [("ours", "ours/tensor_dump"), (APRIL, APRIL), (JUNE, JUNE), (AUGUST, AUGUST)];
+/// Dumps and their directories. April's is checked by hand: the scripts know no truncated tensors.
+const DUMPS: [(&str, &str); 3] = [("ours", "ours/tensor_dump"), (JUNE, JUNE), (AUGUST, AUGUST)];
 
 #[test]
 fn every_format_holds_the_bytes_of_the_payload_file() {
@@ -19,11 +19,11 @@ fn every_format_holds_the_bytes_of_the_payload_file() {
             ("npy", "check_arrays.py"),
             ("npz", "check_arrays.py"),
             ("safetensors", "check_arrays.py"),
-            ("parquet", "check_tables.py"),
+            ("parquet --payload", "check_tables.py"),
             ("csv", "check_tables.py"),
             ("txt", "check_text.py"),
         ] {
-            let out = format!("{format}{number}");
+            let out = format!("{}{number}", format.split(' ').next().unwrap());
             let object = home.json(&format!("export {dump} --format {format} -o {out}"));
             assert_eq!(object["records"], Raw::read(&home.path(directory)).entries.len());
             assert_eq!(object["directory"], out);
@@ -49,7 +49,7 @@ fn filters_choose_what_is_exported_and_npy_is_the_payload_behind_a_header() {
         assert_eq!(file[..8], *b"\x93NUMPY\x01\x00", "{name}");
         let data = 10 + usize::from(u16::from_le_bytes([file[8], file[9]]));
         let header = std::str::from_utf8(&file[10..data]).unwrap();
-        assert!(header.contains("'<f4'") && header.contains("(16, 16)"), "{header}");
+        assert!(header.contains("'<f4'") && header.contains("(16, 16"), "{header}");
         assert_eq!(Some(&file[data..]), raw.payload(entry), "{name}");
         arrays += 1;
     }
@@ -58,6 +58,29 @@ fn filters_choose_what_is_exported_and_npy_is_the_payload_behind_a_header() {
     assert_eq!(index.as_array().unwrap().len(), arrays);
     assert_eq!(fs::read_dir(home.path("arrays")).unwrap().count(), arrays + 1, "nothing else is written");
     assert!(arrays > 0);
+}
+
+#[test]
+fn what_april_holds_is_exported_as_far_as_it_goes() {
+    let home = Home::foreign();
+    let raw = Raw::read(&home.path(APRIL));
+    let object = home.json(&format!("export {APRIL} --format npy -o arrays"));
+    assert_eq!((&object["records"], &object["files"]), (&json!(6), &json!(6)));
+    let overwritten =
+        json!([{ "reason": "overwritten on the device before it was collected", "records": [5] }]);
+    assert_eq!(object["without_payload"], overwritten);
+    let truncated = "it was truncated: exported as a flat array of what is there";
+    assert_eq!(object["remarks"], json!([{ "reason": truncated, "records": [4] }]));
+    for (record, name) in [
+        (0, "task_0x0000000000000000_s0_before_in0.npy"),
+        (1, "task_0x0000000000000000_s0_before_in1.npy"),
+        (2, "task_0x0000000000000000_s0_after_out2.npy"),
+        (3, "task_0x0000000100000002_s1_before_inout0.npy"),
+        (4, "task_0x0000000100000002_s1_after_inout0.npy"),
+    ] {
+        let file = fs::read(home.path("arrays").join(name)).unwrap();
+        assert!(file.ends_with(raw.payload(&raw.entries[record]).unwrap()), "{name}");
+    }
 }
 
 #[test]

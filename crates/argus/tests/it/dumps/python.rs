@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 /// Runs a script over a dump's directory and what was made of it; what it prints on failure is the message.
-pub fn check(script: &str, arguments: &[&PathBuf]) {
+pub fn check(script: &str, arguments: &[&Path]) {
     let crates = Path::new(env!("CARGO_MANIFEST_DIR")).parent().unwrap();
     let python = std::env::var_os("ARGUS_PYTHON")
         .map_or_else(|| crates.join("../target/python/bin/python"), PathBuf::from);

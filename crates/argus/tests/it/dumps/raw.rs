@@ -94,8 +94,13 @@ pub fn number(value: &Value) -> f64 {
             "-Infinity" => f64::NEG_INFINITY,
             other => other.parse().unwrap(),
         },
-        other => other.as_f64().unwrap(),
+        other => exact(other.as_f64().unwrap()),
     }
+}
+
+/// The parser of JSON may miss the last bit of a double. Fractions come from types that fit into 32 bits.
+fn exact(value: f64) -> f64 {
+    if value.fract() == 0.0 { value } else { f64::from(value as f32) }
 }
 
 /// Nested lists of numbers, one after the other; of missing ones nothing.

@@ -109,7 +109,7 @@ record     4 of 5: task 0x0000000200000000, output argument 2, after_completion
 view       FLOAT32 [2, 2], strides [2, 1], offset 0, contiguous
 payload    16 bytes at 40 of the payload file
 statistics min 5., max 8., mean 6.5, std 1.11803, zeros 0, NaN 0, Inf 0, subnormal 0, 4 values
-histogram  5 █               █               █              █ 8
+histogram  5. █               █               █              █ 8.
 
 [[5. 6.]
  [7. 8.]]
