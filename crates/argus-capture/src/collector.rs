@@ -215,6 +215,7 @@ impl<L: LaneSource, S: Sink> Collector<L, S> {
         let torn = |error| Trouble::Sink(error);
         let mut idle = Idle::default();
         let mut left = bytes;
+        let mut stopping = false;
         while left > 0 {
             let piece = source.payload(left).map_err(torn)?;
             if piece.is_empty() {
@@ -222,12 +223,14 @@ impl<L: LaneSource, S: Sink> Collector<L, S> {
                 if closed {
                     return Err(torn(CaptureError::Torn { lane, sequence, missing: left }));
                 }
-                if self.stop.load(Ordering::Acquire) && idle.is_long() {
+                if stopping && idle.is_long() {
                     return Err(torn(CaptureError::StillOpen { lane }));
                 }
                 source.settle().map_err(torn)?;
                 let rung = idle.pause(PAYLOAD_NAP);
-                source.refresh(rung).map_err(torn)?;
+                // Everything was published before the stop: a look after it that is not left out tells all.
+                stopping = self.stop.load(Ordering::Acquire);
+                source.refresh(rung || stopping).map_err(torn)?;
                 continue;
             }
             idle.reset();
@@ -298,4 +301,127 @@ impl<L: LaneSource, S: Sink> Collector<L, S> {
 
 fn decode<T: FromBytes>(entry: &EntryBytes) -> T {
     T::read_from_prefix(&entry.0).expect("no kind of entry is larger than an entry").0
+}
+
+#[cfg(test)]
+mod tests {
+    use argus_abi::capture::ENTRY_BYTES;
+    use zerocopy::{FromZeros, IntoBytes};
+
+    use super::*;
+
+    /// One argument whose payload only an urgent look finds.
+    struct Reluctant {
+        entry: Option<EntryBytes>,
+        looked: bool,
+        left: usize,
+    }
+
+    impl LaneSource for Reluctant {
+        fn lane(&self) -> u16 {
+            0
+        }
+
+        fn refresh(&mut self, urgent: bool) -> Result<(), CaptureError> {
+            // The first look, for the entry itself, is before its payload came.
+            self.looked |= urgent && self.entry.is_none();
+            Ok(())
+        }
+
+        fn entries_ready(&self) -> u64 {
+            self.entry.is_some().into()
+        }
+
+        fn next_entry(&mut self) -> Result<Option<EntryBytes>, CaptureError> {
+            Ok(self.entry.take())
+        }
+
+        fn payload(&mut self, _max: u64) -> Result<&[u8], CaptureError> {
+            Ok(if self.looked { &[1, 2, 3, 4][4 - self.left..] } else { &[] })
+        }
+
+        fn release(&mut self, bytes: u64) -> Result<(), CaptureError> {
+            self.left -= bytes as usize;
+            Ok(())
+        }
+
+        fn settle(&mut self) -> Result<(), CaptureError> {
+            Ok(())
+        }
+
+        fn discard(&mut self) -> Result<bool, CaptureError> {
+            Ok(self.entry.take().is_some())
+        }
+
+        fn is_closed(&self) -> bool {
+            self.looked
+        }
+
+        fn is_finished(&self) -> bool {
+            self.looked && self.left == 0
+        }
+
+        fn abandon(&mut self) {}
+    }
+
+    #[derive(Default)]
+    struct Bytes(Vec<u8>);
+
+    impl Sink for Bytes {
+        type Error = std::io::Error;
+
+        fn begin_argument(&mut self, _: &ArgumentEntry) -> Result<(), Self::Error> {
+            Ok(())
+        }
+
+        fn payload(&mut self, piece: &[u8]) -> Result<(), Self::Error> {
+            self.0.extend_from_slice(piece);
+            Ok(())
+        }
+
+        fn end_argument(&mut self) -> Result<(), Self::Error> {
+            Ok(())
+        }
+
+        fn task(&mut self, _: &TaskEntry) -> Result<(), Self::Error> {
+            Ok(())
+        }
+
+        fn edges(&mut self, _: &EdgesEntry) -> Result<(), Self::Error> {
+            Ok(())
+        }
+
+        fn skip(&mut self, _: &SkipEntry) -> Result<(), Self::Error> {
+            Ok(())
+        }
+
+        fn flush(&mut self) -> Result<(), Self::Error> {
+            Ok(())
+        }
+    }
+
+    /// A run that ends while the collector is inside a payload loses nothing of it, however seldom a transport
+    /// looks of its own accord.
+    #[test]
+    fn the_end_of_a_run_inside_a_payload_is_looked_for() {
+        let mut argument = ArgumentEntry::new_zeroed();
+        argument.header = EntryHeader {
+            magic: ENTRY_MAGIC,
+            version: ENTRY_VERSION,
+            what: what::ARGUMENT,
+            lane: 0,
+            sequence: 0,
+        };
+        argument.payload_bytes = 4;
+        let mut entry = EntryBytes([0; ENTRY_BYTES]);
+        entry.0.copy_from_slice(argument.as_bytes());
+        let source = Reluctant { entry: Some(entry), looked: false, left: 4 };
+        let tallies: Arc<[Tally]> = Arc::new([Tally::default()]);
+        let stop = Arc::new(AtomicBool::new(true));
+        let (sink, failure) =
+            Collector::new(vec![source], Bytes::default(), Arc::clone(&tallies), stop).run();
+        assert!(failure.is_none(), "{failure:?}");
+        assert_eq!(sink.0, [1, 2, 3, 4]);
+        assert_eq!(tallies[0].payload_bytes.load(Ordering::Relaxed), 4);
+    }
 }

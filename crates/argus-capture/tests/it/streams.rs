@@ -51,7 +51,7 @@ fn sizes_around_the_ring_and_its_quarter() {
                 assert_eq!(lane.argument(argument(0, Some(&view)), Some(&view), memory), Recorded::Whole);
             }
         });
-        assert!(ledger.is_complete());
+        assert!(ledger.is_complete(), "{transport:?}: {ledger:?}");
         for (item, &size) in sink.unwrap().items.iter().zip(&sizes) {
             let Item::Argument(_, bytes) = item else { panic!("{item:?}") };
             assert_eq!(*bytes, content[size % 90..size % 90 + size]);
