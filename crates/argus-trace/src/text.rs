@@ -38,6 +38,21 @@ pub(crate) fn push_us(out: &mut Vec<u8>, ps: u64) {
     out.extend_from_slice(&digits);
 }
 
+/// The length of a slice in microseconds, such that a reader who adds it to the start does not come beyond the
+/// end: with a sum that is rounded up, the next slice would seem to begin inside this one.
+pub(crate) fn push_length(out: &mut Vec<u8>, start_ps: u64, end_ps: u64) {
+    let us = |ps: u64| ps as f64 / 1e6;
+    let beyond = |length: f64| us(start_ps) + length > us(end_ps);
+    if !beyond(us(end_ps - start_ps)) {
+        return push_us(out, end_ps - start_ps);
+    }
+    let mut length = us(end_ps) - us(start_ps);
+    while beyond(length) {
+        length = length.next_down();
+    }
+    out.extend_from_slice(length.to_string().as_bytes());
+}
+
 /// A JSON string with its quotes.
 pub(crate) fn push_json(out: &mut Vec<u8>, text: &str) {
     out.push(b'"');
@@ -100,6 +115,25 @@ mod tests {
         }
         assert_eq!(text(|out| push_us(out, 12_003_450)), "12.003450");
         assert_eq!(text(|out| push_us(out, 541)), "0.000541");
+    }
+
+    #[test]
+    fn a_slice_ends_no_later_than_the_next_one_begins_whoever_adds_up() {
+        let mut adjusted = 0;
+        let mut start = 0u64;
+        for step in 0..20_000u64 {
+            let end = start + 1 + step * 7919 % 100_003;
+            let length = text(|out| push_length(out, start, end));
+            let [start_us, end_us] =
+                [start, end].map(|ps| text(|out| push_us(out, ps)).parse::<f64>().unwrap());
+            let sum = start_us + length.parse::<f64>().unwrap();
+            assert!(sum <= end_us, "{start} {end} {length}");
+            // Still the same picoseconds.
+            assert_eq!((length.parse::<f64>().unwrap() * 1e6).round() as u64, end - start);
+            adjusted += u32::from(length.len() > 10);
+            start = end;
+        }
+        assert!(adjusted > 100, "{adjusted}");
     }
 
     #[test]

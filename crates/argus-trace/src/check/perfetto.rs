@@ -17,6 +17,7 @@ struct Track {
     slices: u64,
     busy: u64,
     end: u64,
+    end_us: f64,
 }
 
 /// Every lane of the trace must be a track with the same sums.
@@ -101,12 +102,15 @@ impl JsonFile {
                 let start = time()?;
                 let end = start + picoseconds(event.dur.ok_or("a length is missing")?)?;
                 let track = self.tracks.entry(place).or_default();
-                if start < track.end {
+                // Readers add start and length as they are: even a last bit too much is an overlap.
+                let [start_us, length_us] = [event.ts, event.dur].map(Option::unwrap_or_default);
+                if start < track.end || start_us < track.end_us {
                     return Err(format!("{} at {start} ps overlaps the slice before it", event.name));
                 }
                 track.slices += 1;
                 track.busy += end - start;
                 track.end = end;
+                track.end_us = start_us + length_us;
             }
             "s" | "f" => {
                 let at = time()?;

@@ -3,7 +3,7 @@
 use std::io::{self, Write};
 
 use crate::perfetto::{Drawing, Group, Slice, Track, Value};
-use crate::text::{push_json, push_u64, push_us};
+use crate::text::{push_json, push_length, push_u64, push_us};
 
 /// The text is handed on in pieces of about this size.
 const PIECE: usize = 1 << 20;
@@ -94,7 +94,7 @@ impl<W: Write> Drawing for JsonDrawing<W> {
         push_json(&mut self.text, slice.name);
         self.place(slice.track, slice.start);
         self.text.extend_from_slice(br#","dur":"#);
-        push_us(&mut self.text, slice.end - slice.start);
+        push_length(&mut self.text, slice.start, slice.end);
         if !slice.args.is_empty() {
             self.text.extend_from_slice(br#","args":{"#);
             for (index, (name, value)) in slice.args.iter().enumerate() {
