@@ -73,18 +73,10 @@ pub fn long() -> Result<()> {
     python()?;
     let interpreter = python::prepare()?;
     install_nextest()?;
-    let tests_of = |package| {
-        let mut tests = cargo(&["nextest", "run", "--release", "--profile", "long", "-p", package]);
-        tests.env(python::VARIABLE, &interpreter);
-        tests
-    };
-    step("10000 random graphs", || run(tests_of("argus-runtime").env("ARGUS_GRAPHS", "10000")))?;
+    let mut tests = cargo(&["nextest", "run", "--release", "--profile", "long", "--workspace"]);
+    tests.env(python::VARIABLE, &interpreter).env("ARGUS_LONG", "1").env("ARGUS_GRAPHS", "10000");
+    step("every test at length, 10000 random graphs", || run(&mut tests))?;
     loom()?;
-    for package in
-        ["argus-abi", "argus-scenes", "argus-capture", "argus-dump", "argus-export", "argus-record"]
-    {
-        step(&format!("{package} at length"), || run(tests_of(package).env("ARGUS_LONG", "1")))?;
-    }
     Ok(())
 }
 
