@@ -27,30 +27,29 @@ pub(crate) fn push_hex(out: &mut Vec<u8>, value: u64) {
 
 /// Picoseconds as microseconds with six decimals.
 pub(crate) fn push_us(out: &mut Vec<u8>, ps: u64) {
-    push_u64(out, ps / 1_000_000);
-    out.push(b'.');
-    let mut rest = ps % 1_000_000;
-    let mut digits = [b'0'; 6];
-    for digit in digits.iter_mut().rev() {
-        *digit = b'0' + (rest % 10) as u8;
-        rest /= 10;
-    }
-    out.extend_from_slice(&digits);
+    push_decimal::<6>(out, ps / 1_000_000, ps % 1_000_000);
 }
 
-/// The length of a slice in microseconds, such that a reader who adds it to the start does not come beyond the
-/// end: with a sum that is rounded up, the next slice would seem to begin inside this one.
+/// The length of a slice in microseconds, a femtosecond short: a reader who adds it to the start, in floating
+/// point and perhaps counted from elsewhere, must not come beyond the end, or the next slice would seem to begin
+/// inside this one. Late slices need more, because sums are coarser there.
 pub(crate) fn push_length(out: &mut Vec<u8>, start_ps: u64, end_ps: u64) {
-    let us = |ps: u64| ps as f64 / 1e6;
-    let beyond = |length: f64| us(start_ps) + length > us(end_ps);
-    if !beyond(us(end_ps - start_ps)) {
-        return push_us(out, end_ps - start_ps);
+    const FS_PER_US: u128 = 1_000_000_000;
+    let short = 1 + end_ps / 500_000_000_000;
+    let fs = (u128::from(end_ps - start_ps) * 1000).saturating_sub(short.into());
+    push_decimal::<9>(out, (fs / FS_PER_US) as u64, (fs % FS_PER_US) as u64);
+}
+
+/// A number and `DIGITS` decimals.
+fn push_decimal<const DIGITS: usize>(out: &mut Vec<u8>, whole: u64, mut decimals: u64) {
+    push_u64(out, whole);
+    out.push(b'.');
+    let mut digits = [b'0'; DIGITS];
+    for digit in digits.iter_mut().rev() {
+        *digit = b'0' + (decimals % 10) as u8;
+        decimals /= 10;
     }
-    let mut length = us(end_ps) - us(start_ps);
-    while beyond(length) {
-        length = length.next_down();
-    }
-    out.extend_from_slice(length.to_string().as_bytes());
+    out.extend_from_slice(&digits);
 }
 
 /// A JSON string with its quotes.
@@ -119,21 +118,22 @@ mod tests {
 
     #[test]
     fn a_slice_ends_no_later_than_the_next_one_begins_whoever_adds_up() {
-        let mut adjusted = 0;
-        let mut start = 0u64;
-        for step in 0..20_000u64 {
-            let end = start + 1 + step * 7919 % 100_003;
-            let length = text(|out| push_length(out, start, end));
-            let [start_us, end_us] =
-                [start, end].map(|ps| text(|out| push_us(out, ps)).parse::<f64>().unwrap());
-            let sum = start_us + length.parse::<f64>().unwrap();
-            assert!(sum <= end_us, "{start} {end} {length}");
-            // Still the same picoseconds.
-            assert_eq!((length.parse::<f64>().unwrap() * 1e6).round() as u64, end - start);
-            adjusted += u32::from(length.len() > 10);
-            start = end;
+        // From the first microseconds, and after a minute.
+        for (first, scale) in [(541, 1), (77_000_000_000_001, 1_003)] {
+            let us = |ps: u64| text(|out| push_us(out, ps)).parse::<f64>().unwrap();
+            let mut start = first;
+            for step in 0..20_000u64 {
+                let end = start + (1 + step * 7919 % 100_003) * scale;
+                let length: f64 = text(|out| push_length(out, start, end)).parse().unwrap();
+                assert!(us(start) + length <= us(end), "{start} {end}");
+                assert!(us(start) - us(first) + length <= us(end) - us(first), "{start} {end}");
+                // Still the same picoseconds.
+                assert_eq!((length * 1e6).round() as u64, end - start);
+                start = end;
+            }
         }
-        assert!(adjusted > 100, "{adjusted}");
+        assert_eq!(text(|out| push_length(out, 541, 12_003_991)), "12.003449999");
+        assert_eq!(text(|out| push_length(out, 541, 541)), "0.000000000");
     }
 
     #[test]

@@ -17,7 +17,8 @@ struct Track {
     slices: u64,
     busy: u64,
     end: u64,
-    end_us: f64,
+    first_us: Option<f64>,
+    end_us: [f64; 2],
 }
 
 /// Every lane of the trace must be a track with the same sums.
@@ -102,15 +103,18 @@ impl JsonFile {
                 let start = time()?;
                 let end = start + picoseconds(event.dur.ok_or("a length is missing")?)?;
                 let track = self.tracks.entry(place).or_default();
-                // Readers add start and length as they are: even a last bit too much is an overlap.
+                // Readers add start and length as they are, some counted from the first slice: even a last bit too
+                // much is an overlap.
                 let [start_us, length_us] = [event.ts, event.dur].map(Option::unwrap_or_default);
-                if start < track.end || start_us < track.end_us {
+                let first_us = *track.first_us.get_or_insert(start_us);
+                let from_first = start_us - first_us;
+                if start < track.end || start_us < track.end_us[0] || from_first < track.end_us[1] {
                     return Err(format!("{} at {start} ps overlaps the slice before it", event.name));
                 }
                 track.slices += 1;
                 track.busy += end - start;
                 track.end = end;
-                track.end_us = start_us + length_us;
+                track.end_us = [start_us + length_us, from_first + length_us];
             }
             "s" | "f" => {
                 let at = time()?;

@@ -228,11 +228,11 @@ fn a_run_as_chrome_events_text_by_text() {
         r#"{"ph":"M","name":"process_sort_index","pid":1,"tid":0,"args":{"sort_index":0}}"#,
         r#"{"ph":"M","name":"thread_name","pid":1,"tid":1,"args":{"name":"AIC 0"}}"#,
         r#"{"ph":"M","name":"thread_sort_index","pid":1,"tid":1,"args":{"sort_index":0}}"#,
-        r#"{"ph":"X","name":"QK","pid":1,"tid":1,"ts":0.100000,"dur":0.250000,"args":{"task":"0x0000000000000001","block":0}}"#,
+        r#"{"ph":"X","name":"QK","pid":1,"tid":1,"ts":0.100000,"dur":0.249999999,"args":{"task":"0x0000000000000001","block":0}}"#,
         r#"{"ph":"s","name":"flow","cat":"flow","id":1,"pid":1,"tid":1,"ts":0.225000}"#,
         r#"{"ph":"M","name":"thread_name","pid":1,"tid":2,"args":{"name":"AIV 0"}}"#,
         r#"{"ph":"M","name":"thread_sort_index","pid":1,"tid":2,"args":{"sort_index":1}}"#,
-        r#"{"ph":"X","name":"SF","pid":1,"tid":2,"ts":0.360000,"dur":0.240000,"args":{"task":"0x0000000000000002","block":0}}"#,
+        r#"{"ph":"X","name":"SF","pid":1,"tid":2,"ts":0.360000,"dur":0.239999999,"args":{"task":"0x0000000000000002","block":0}}"#,
         r#"{"ph":"f","name":"flow","cat":"flow","id":1,"bp":"e","pid":1,"tid":2,"ts":0.599999}"#,
     ];
     assert_eq!(text, format!(r#"{{"displayTimeUnit":"ns","traceEvents":[{}]}}"#, lines.join(",")));
