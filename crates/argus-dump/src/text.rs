@@ -49,18 +49,35 @@ pub(crate) fn put_i64(out: &mut Vec<u8>, value: i64) {
 
 /// Sixteen lower-case digits.
 pub(crate) fn put_hex64(out: &mut Vec<u8>, value: u64) {
-    let mut digits = [0; 16];
-    for (place, digit) in digits.iter_mut().enumerate() {
-        *digit = b"0123456789abcdef"[(value >> (60 - 4 * place) & 15) as usize];
-    }
-    out.extend_from_slice(&digits);
+    out.extend_from_slice(&hex64(value));
 }
 
 /// `"0x…"` with sixteen digits.
 pub(crate) fn put_word(out: &mut Vec<u8>, value: u64) {
-    out.extend_from_slice(b"\"0x");
-    put_hex64(out, value);
-    out.push(b'"');
+    let mut word = *b"\"0x0000000000000000\"";
+    word[3..19].copy_from_slice(&hex64(value));
+    out.extend_from_slice(&word);
+}
+
+/// All digits at once: a manifest has several for each record.
+fn hex64(value: u64) -> [u8; 16] {
+    let mut digits = [0; 16];
+    digits[..8].copy_from_slice(&hex32((value >> 32) as u32));
+    digits[8..].copy_from_slice(&hex32(value as u32));
+    digits
+}
+
+/// Eight digits, computed as the bytes of one word.
+fn hex32(value: u32) -> [u8; 8] {
+    const ONES: u64 = 0x0101_0101_0101_0101;
+    // Four bits into each byte, the highest into the last.
+    let mut digits = u64::from(value);
+    digits = (digits | digits << 16) & 0x0000_ffff_0000_ffff;
+    digits = (digits | digits << 8) & 0x00ff_00ff_00ff_00ff;
+    digits = (digits | digits << 4) & 0x0f0f_0f0f_0f0f_0f0f;
+    // Six more carry out of the four bits from ten on: these are letters.
+    let letters = (digits + 6 * ONES) >> 4 & ONES;
+    (digits + u64::from(b'0') * ONES + u64::from(b'a' - b'0' - 10) * letters).to_be_bytes()
 }
 
 /// A string in quotes, escaped.
