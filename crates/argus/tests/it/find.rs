@@ -322,3 +322,24 @@ fn the_page_survives_names_that_look_like_markup_and_is_as_open_as_other_files()
     let mode = |name: &str| fs::metadata(home.path().join(name)).unwrap().permissions().mode();
     assert_eq!(mode("report.html"), mode("plain"));
 }
+
+/// Real dumps of the reference, whose directory `ARGUS_SAMPLES` names: every task of its paged attention agrees
+/// with the references of this project on the captured inputs. June's has neither kernels nor graph.
+#[test]
+fn tasks_of_the_reference_agree() {
+    let Some(samples) = std::env::var_os("ARGUS_SAMPLES").map(std::path::PathBuf::from) else {
+        eprintln!("skipped: ARGUS_SAMPLES names no directory with dumps of the reference");
+        return;
+    };
+    for (name, case) in [
+        ("august-a2a3sim-trb-paged_attention-CaseSmall1", "CaseSmall1"),
+        ("august-a5sim-trb-paged_attention-SmallCase1", "SmallCase1"),
+        ("june-a2a3sim-trb-paged_attention-CaseSmall1", "CaseSmall1"),
+    ] {
+        let path = samples.join(name);
+        let line = format!("find {} --scene paged_attention --case {case}", path.display());
+        let ended = argus_in(&samples, &line);
+        assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
+        assert!(ended.stdout.contains("12 tasks: 12 clean"), "{}", ended.stdout);
+    }
+}
