@@ -44,7 +44,7 @@ impl Output {
         }
     }
 
-    /// Where a file called `name` is written for now.
+    /// Where a file called `name` is written before it gets its place.
     pub(crate) fn stage(&self, name: &str) -> PathBuf {
         self.names.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(name.to_owned());
         self.stage.path().join(name)

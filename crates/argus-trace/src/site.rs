@@ -144,8 +144,8 @@ mod tests {
 
     #[test]
     fn paths_are_relative_and_readable() {
-        let root = Path::new("/home/me/work");
-        assert_eq!(readable_path("/home/me/work/crates/a/src/k.rs", Some(root)), "crates/a/src/k.rs");
+        let root = Path::new("/home/me/project");
+        assert_eq!(readable_path("/home/me/project/crates/a/src/k.rs", Some(root)), "crates/a/src/k.rs");
         assert_eq!(readable_path("crates/a/src/k.rs", Some(root)), "crates/a/src/k.rs");
         assert_eq!(readable_path("/registry/index/foo-1.2/src/x/y.rs", None), "foo-1.2/src/x/y.rs");
         assert_eq!(readable_path("/tmp/k.cpp", None), "tmp/k.cpp");

@@ -12,6 +12,7 @@ mod killed;
 mod locate;
 mod manifest;
 mod payload;
+#[path = "../../../../tests/python/interpreter.rs"]
 mod python;
 mod samples;
 mod statistics;

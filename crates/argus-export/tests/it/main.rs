@@ -7,6 +7,7 @@ mod convert;
 mod guards;
 mod hostile;
 mod numbers;
+#[path = "../../../../tests/python/interpreter.rs"]
 mod python;
 mod samples;
 mod tables;

@@ -5,5 +5,6 @@ mod data;
 mod metrics;
 mod numpy;
 mod patterns;
+#[path = "../../../../tests/python/interpreter.rs"]
 mod python;
 mod verdicts;

@@ -7,18 +7,15 @@ use argus_trace::{CheckReport, Chip, Params, Settings, Sources, Stamp, TaskLog, 
 use serde_json::Value;
 
 use crate::kernels::{double_buffered, mix, softmax};
+use crate::python::root;
 
 pub const STAMP: &str = "20260822143005123";
 
-pub fn root() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
-}
-
 pub fn write_task(task: &TaskLog, dir: &Path) -> argus_trace::Written {
     let params = Params::of(task.chip);
-    let timeline = Timeline::new(task, &params, &Settings { root: Some(root()) }).unwrap();
+    let timeline = Timeline::new(task, &params, &Settings { root: Some(root().to_owned()) }).unwrap();
     let mut sources = Sources::default();
-    sources.read_below(&root(), &timeline);
+    sources.read_below(root(), &timeline);
     write(&timeline, dir, &sources, &Stamp::parse(STAMP).unwrap()).unwrap()
 }
 

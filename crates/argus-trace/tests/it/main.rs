@@ -6,4 +6,6 @@ mod kernels;
 mod model;
 mod perfetto;
 mod points;
+#[path = "../../../../tests/python/interpreter.rs"]
+mod python;
 mod rig;

@@ -1,6 +1,6 @@
 //! `perfetto.pftrace` read by Perfetto's own message classes, against the model.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::process::Command;
 
 use argus_trace::{
@@ -8,8 +8,9 @@ use argus_trace::{
 };
 use serde_json::{Value, json};
 
-use crate::files::{root, write_task};
+use crate::files::write_task;
 use crate::kernels::{mix, softmax};
+use crate::python::interpreter;
 
 /// Decodes a native trace with Perfetto's classes into slices with their nesting, times and arrows.
 const DECODE: &str = r#"
@@ -59,18 +60,8 @@ assert not any(stacks.values())
 json.dump({"slices": slices, "tracks": sorted(tracks.values())}, sys.stdout)
 "#;
 
-/// The interpreter that has the package `perfetto`.
-fn python() -> PathBuf {
-    let python = match std::env::var_os("ARGUS_PYTHON") {
-        Some(python) => PathBuf::from(python),
-        None => root().join("target/python/bin/python"),
-    };
-    assert!(python.exists(), "{} is missing: run cargo xtask python first", python.display());
-    python
-}
-
 fn decode(path: &Path) -> Value {
-    let output = Command::new(python()).args(["-c", DECODE]).arg(path).output().unwrap();
+    let output = Command::new(interpreter()).args(["-c", DECODE]).arg(path).output().unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     serde_json::from_slice(&output.stdout).unwrap()
 }

@@ -5,7 +5,7 @@ use argus_abi::{DType, Member};
 use argus_tile::{Core, Global, KernelResult, RoundMode, Saturation, Tile};
 use argus_trace::{Chip, Params, Path};
 
-use crate::files::root;
+use crate::python::root;
 use crate::rig::{Rig, nd, timeline};
 
 struct Point {

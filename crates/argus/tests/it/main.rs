@@ -10,6 +10,8 @@ mod inject;
 mod killed;
 mod list;
 mod progress;
+#[path = "../../../../tests/python/interpreter.rs"]
+mod python;
 mod readme;
 mod replay;
 mod run;
