@@ -28,8 +28,8 @@ pub fn trace(args: &TraceArgs) -> Result<ExitCode, Failure> {
     if names_a_task(args) {
         return task::trace(args);
     }
-    if args.timing.is_some() {
-        return Err(Failure::usage(anyhow!("--timing is for the model of one task; a run was measured"))
+    if let Some(flag) = flag_of_a_task(args) {
+        return Err(Failure::usage(anyhow!("{flag} is about one task, and none is named"))
             .hint("name a task with --task ID, --kernel NAME or --func-id N".to_owned()));
     }
     let dump = dumps::open(args.what.as_deref().map(Path::new))?;
@@ -42,6 +42,22 @@ fn names_a_task(args: &TraceArgs) -> bool {
     let selected = task.is_some() || kernel.is_some() || !func_id.is_empty() || arg_spec.is_some();
     let path = args.what.as_deref().map(Path::new);
     selected || path.is_some_and(|path| !path.exists() || argus_replay::Capsule::is_one(path))
+}
+
+/// A flag that was given and means nothing for a whole run.
+fn flag_of_a_task(args: &TraceArgs) -> Option<&'static str> {
+    let TaskArgs { nth, scene, case, runtime, platform, set_arg, timeout, .. } = &args.task;
+    let given = [
+        ("--timing", args.timing.is_some()),
+        ("--nth", *nth > 0),
+        ("--scene", scene.is_some()),
+        ("--case", case.is_some()),
+        ("--runtime", runtime.is_some()),
+        ("--platform", platform.is_some()),
+        ("--set-arg", !set_arg.is_empty()),
+        ("--timeout", timeout.is_some()),
+    ];
+    given.into_iter().find(|(_, given)| *given).map(|(flag, _)| flag)
 }
 
 fn check(directory: &Path, json: bool) -> Result<ExitCode, Failure> {

@@ -7,6 +7,7 @@ use std::io::{self, Stdout, stdout};
 use std::panic;
 use std::sync::mpsc::Sender;
 use std::thread;
+use std::time::Duration;
 
 use ratatui::Terminal;
 use ratatui::backend::CrosstermBackend;
@@ -76,6 +77,9 @@ pub fn listen(events: &Sender<Event>) -> Result<(), ctrlc::Error> {
         // Nobody listens only if the browser is ending already.
         signals.send(Event::Signal).ok();
     })?;
+    // Watching begins here and not when the thread gets its turn: a size that changes in between would be missed.
+    // What goes wrong is told by the first read.
+    event::poll(Duration::ZERO).ok();
     let events = events.clone();
     thread::spawn(move || {
         loop {

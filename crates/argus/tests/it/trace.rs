@@ -154,7 +154,8 @@ fn wrong_usage_is_said_before_anything_is_written() {
     for (line, says) in [
         ("trace run --kernel nobody", "nobody"),
         ("trace run -o run.svg", "'run.svg' is no name"),
-        ("trace run --timing x.json", "a run was measured"),
+        ("trace run --timing x.json", "--timing is about one task"),
+        ("trace run --nth 2", "--nth is about one task"),
         ("trace --check t --task 1 run", "cannot be used with"),
         ("trace nowhere", "neither a dump, nor a capsule, nor a scene"),
         ("run vector_example --timeline run.txt", "'run.txt' is no name"),
