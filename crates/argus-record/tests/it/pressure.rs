@@ -207,3 +207,31 @@ fn memory_that_cannot_be_had_is_refused_and_leaves_no_files() {
         assert_eq!(recorded.args, subject.args, "nothing has run");
     }
 }
+
+/// 64 KiB through 4 KiB: control threads must wait, and the dump tells when. The spans add up to what the ledger
+/// counted, but for what the orchestration waited on its own lane.
+#[test]
+fn the_timeline_tells_when_a_capture_had_no_room() {
+    for platform in PLATFORMS {
+        let subject = Subject::scene("dump_tensor_example", "default", RuntimeKind::Trb);
+        let collect = Collect::Streaming { entries: 1, payload_bytes: 4096 };
+        let request = RecordRequest { collect, ..RecordRequest::default() };
+        let recorded = subject.record(platform, &request);
+        let (waits, wait_ns) = recorded.run.waits;
+        let times =
+            argus_dump::read::Dump::open(recorded.directory.path()).unwrap().times().unwrap().unwrap();
+        let spans: Vec<_> = times.lanes.iter().flatten().collect();
+        let spent: u64 = spans.iter().map(|span| span.ended_ns - span.started_ns).sum();
+        assert!(!spans.is_empty() && spans.len() as u64 <= waits, "{} of {waits}", spans.len());
+        assert!(0 < spent && spent <= wait_ns, "{spent} of {wait_ns}");
+        // Each of the two tasks ran once, after its inputs were captured.
+        let parts: Vec<_> = times.cores.iter().flat_map(|core| &core.parts).collect();
+        assert_eq!(parts.len(), 2);
+        for part in parts {
+            assert!(part.posted_ns <= part.started_ns && part.started_ns <= part.ended_ns, "{part:?}");
+            let before =
+                spans.iter().filter(|span| span.task == part.task && span.stage == Stage::BeforeDispatch);
+            assert!(before.map(|span| span.ended_ns).all(|ended| ended <= part.started_ns), "{part:?}");
+        }
+    }
+}

@@ -160,3 +160,48 @@ fn capture_wait(wait: &CaptureWait, name: &str) -> RunWait {
     let reason = format!("no room to capture {what} of {name}");
     RunWait { reason, start_ns: wait.started_ns, end_ns: wait.ended_ns }
 }
+
+#[cfg(test)]
+mod tests {
+    use argus_abi::{FuncId, TaskId};
+    use argus_capture::times::PartTime;
+
+    use super::*;
+
+    #[test]
+    fn waits_are_drawn_where_they_were() {
+        let part = |task, func, posted_ns, started_ns, ended_ns| PartTime {
+            task: TaskId::from_raw(task),
+            func: FuncId(func),
+            block: 0,
+            posted_ns,
+            started_ns,
+            ended_ns,
+        };
+        // The second was given to the core while the first still ran.
+        let parts = vec![part(1, 0, 10, 15, 40), part(2, 9, 20, 50, 60)];
+        let wait = CaptureWait {
+            task: TaskId::from_raw(1),
+            stage: Stage::AfterCompletion,
+            started_ns: 41,
+            ended_ns: 47,
+        };
+        let times = RunTimes {
+            cores: vec![CoreTimes { core: 4, cluster: 1, member: Member::Aiv1, parts }],
+            lanes: vec![vec![wait]],
+        };
+        let drawn = timeline(&times, [[1, 2]].into_iter(), &|func| (func == 0).then(|| "ADD".to_owned()));
+        let [thread, core] = &drawn.lanes[..] else { panic!("{drawn:?}") };
+        let told = |wait: &RunWait| (wait.reason.clone(), wait.start_ns, wait.end_ns);
+        let waits = |lane: &RunLane| lane.waits.iter().map(told).collect::<Vec<_>>();
+        assert_eq!((thread.group.as_str(), thread.name.as_str()), ("control threads", "scheduler 0"));
+        assert_eq!(waits(thread), [("no room to capture outputs of ADD".into(), 41, 47)]);
+        assert_eq!((core.group.as_str(), core.name.as_str()), ("cluster 1", "aiv1 (core 4)"));
+        let idle = "waits for a thread".to_owned();
+        assert_eq!(waits(core), [(idle.clone(), 10, 15), (idle, 40, 50)]);
+        let tasks: Vec<_> =
+            core.tasks.iter().map(|task| (task.name.as_str(), task.start_ns, task.end_ns)).collect();
+        assert_eq!(tasks, [("ADD", 15, 40), ("func_id 9", 50, 60)]);
+        assert_eq!(drawn.arrows, [RunArrow { from: 1, to: 2 }]);
+    }
+}

@@ -259,21 +259,6 @@ fn check_drawing(drawing: &Drawing) {
     assert!(drawing.arrows >= 11, "{}", drawing.arrows);
 }
 
-/// A ring that holds less than one round of captures makes control threads wait, and the timeline shows it.
-#[test]
-fn waits_of_the_capture_are_drawn() {
-    let home = tempfile::tempdir().unwrap();
-    // 8 tasks of large tensors pass through rings of a few MiB.
-    let ended = argus_in(home.path(), "run benchmark_bgemm --dump-tensor -o run --timeline t.json --json");
-    assert_eq!(ended.code, 0, "{}", ended.stderr);
-    let report: Value = serde_json::from_str(&ended.stdout).unwrap();
-    let waits = report["dumps"][0]["waits"].as_u64().unwrap();
-    let drawn = drawing(&home.path().join("t.json"));
-    let shown = drawn.slices.iter().filter(|slice| slice.1.starts_with("no room to capture ")).count();
-    // Several waits for one argument are drawn as one.
-    assert!(shown as u64 <= waits && (shown > 0) == (waits > 0), "{shown} of {waits}");
-}
-
 #[test]
 fn a_dump_without_times_says_why() {
     let home = recorded("vector_example");
