@@ -18,7 +18,7 @@ use argus_runtime::{SourceFile, source_file};
 use argus_tile::{Core, Fault, Global, GlobalShape, KernelResult, Pipe};
 
 /// What is written here and used by kernels of all families.
-const SHARED: SourceFile = source_file!("mod.rs");
+const SHARED: SourceFile = source_file!("kernels.rs");
 
 /// How a kernel finds its operands: a tensor descriptor per slot, or a raw device address.
 ///
