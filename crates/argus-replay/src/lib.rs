@@ -44,7 +44,6 @@ pub mod select;
 pub mod spec;
 pub mod substitute;
 pub mod task;
-pub mod workspace;
 
 pub use capsule::{Capsule, CapsuleError};
 pub use compare::{Difference, Judgement, Proof, Verdict, replay};

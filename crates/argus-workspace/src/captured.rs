@@ -7,11 +7,11 @@
 use std::path::PathBuf;
 
 use argus_gm::MemoryError;
+use argus_replay::rebuild::{Placed, Rebuilt};
+use argus_replay::task::{CapturedTask, What};
 
-use super::error::WorkspaceError;
-use super::task::{Arg, Blocks, Buffer, KernelSpec, Origin, ScalarArg, TaskSpec, TensorArg, assign_sources};
-use crate::rebuild::{Placed, Rebuilt};
-use crate::task::{CapturedTask, What};
+use crate::error::WorkspaceError;
+use crate::task::{Arg, Blocks, Buffer, KernelSpec, Origin, ScalarArg, TaskSpec, TensorArg, assign_sources};
 
 /// Bound on all buffers of a task: a view far inside of a buffer says how large that is, and what a file says is
 /// not believed without end.

@@ -11,8 +11,8 @@ use argus_abi::CoreType;
 use argus_abi::args::{GLOBAL_CONTEXT_SLOT, LOCAL_CONTEXT_SLOT};
 use serde::Serialize;
 
-use super::error::WorkspaceError;
-use super::scan::{Scan, Token};
+use crate::error::WorkspaceError;
+use crate::scan::{Scan, Token};
 
 /// How a kernel is launched.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -136,8 +136,8 @@ fn whole_number(text: &str) -> Option<usize> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::scan::scan;
     use super::*;
+    use crate::scan::scan;
 
     #[test]
     fn numbers_are_read_as_cpp_reads_them() {

@@ -20,9 +20,9 @@ use std::time::{Duration, Instant};
 
 use rustix::process::{Pid, Signal, kill_process_group};
 
-use super::config::{Build, BuildOnly, CONFIG_FILE};
-use super::export::{Export, ExportError, check_export};
-use super::symbols::{SymbolError, kernel_symbol, require};
+use crate::config::{Build, BuildOnly, CONFIG_FILE};
+use crate::export::{Export, ExportError, check_export};
+use crate::symbols::{SymbolError, kernel_symbol, require};
 
 /// Where programs and toolkits are looked for.
 #[derive(Clone, Debug, Default)]

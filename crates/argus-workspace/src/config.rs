@@ -6,10 +6,10 @@
 use argus_abi::DType;
 use serde::{Deserialize, Serialize};
 
-use super::classify::Shape;
-use super::plan::{LANES, Plan};
-use super::request::{Backend, Request};
-use super::task::{Arg, Blocks, Buffer, Origin};
+use crate::classify::Shape;
+use crate::plan::{LANES, Plan};
+use crate::request::{Backend, Request};
+use crate::task::{Arg, Blocks, Buffer, Origin};
 
 /// Name of the record in the workspace.
 pub const CONFIG_FILE: &str = "insight_trace_config.json";

@@ -7,8 +7,8 @@
 use argus_abi::{CoreType, Member};
 use serde::Serialize;
 
-use super::classify::Shape;
-use super::task::{Blocks, TaskSpec};
+use crate::classify::Shape;
+use crate::task::{Blocks, TaskSpec};
 
 /// Vector cores of a cluster.
 pub const LANES: u32 = 2;

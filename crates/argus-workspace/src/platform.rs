@@ -4,7 +4,7 @@ use std::str::FromStr;
 
 use serde::Serialize;
 
-use super::error::WorkspaceError;
+use crate::error::WorkspaceError;
 
 /// The chip that the workspace is built for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -6,9 +6,9 @@
 
 use std::path::Path;
 
-use super::error::WorkspaceError;
-use super::scan::{Scan, Token};
-use super::task::{TaskSpec, packed};
+use crate::error::WorkspaceError;
+use crate::scan::{Scan, Token};
+use crate::task::{TaskSpec, packed};
 
 /// A function that the device can launch.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -122,8 +122,8 @@ fn parameters(name: &str, tokens: &[Token<'_>]) -> GlobalFunction {
 
 #[cfg(test)]
 mod tests {
-    use super::super::scan::scan;
     use super::*;
+    use crate::scan::scan;
 
     #[test]
     fn signatures_are_read_through_attributes_and_comments() {

@@ -12,16 +12,16 @@ use argus_abi::{CoreType, MAX_DIMS, Member, Role};
 use serde::Serialize;
 use serde_json::{Value, json};
 
-use super::classify::{Shape, SlotsRead, check_entry, classify, core_of, slots_read};
-use super::config::{Build, CONFIG_FILE, Config, MemberRecord, payload_file};
-use super::error::WorkspaceError;
-use super::plan::{Core, LANES, Plan, plan};
-use super::ptoas;
-use super::request::{Backend, Request};
-use super::scan::scan;
-use super::sources::SourceTree;
-use super::task::{Buffer, TaskSpec, place_name};
-use super::templates::Templates;
+use crate::classify::{Shape, SlotsRead, check_entry, classify, core_of, slots_read};
+use crate::config::{Build, CONFIG_FILE, Config, MemberRecord, payload_file};
+use crate::error::WorkspaceError;
+use crate::plan::{Core, LANES, Plan, plan};
+use crate::ptoas;
+use crate::request::{Backend, Request};
+use crate::scan::scan;
+use crate::sources::SourceTree;
+use crate::task::{Buffer, TaskSpec, place_name};
+use crate::templates::Templates;
 
 /// The kernel's function on the device and the launcher's on the host.
 const SYMBOLS: [&str; 2] = ["replay_entry", "launch_replay"];

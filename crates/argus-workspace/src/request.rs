@@ -3,9 +3,9 @@
 use std::path::PathBuf;
 use std::str::FromStr;
 
-use super::error::WorkspaceError;
-use super::platform::Platform;
-use super::task::TaskSpec;
+use crate::error::WorkspaceError;
+use crate::platform::Platform;
+use crate::task::TaskSpec;
 
 /// A workspace to be generated.
 #[derive(Clone, Debug)]

@@ -9,8 +9,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Component, Path, PathBuf};
 
-use super::error::WorkspaceError;
-use super::scan::scan;
+use crate::error::WorkspaceError;
+use crate::scan::scan;
 
 /// Local files that one kernel may pull in.
 const MOST_FILES: usize = 1000;

@@ -9,7 +9,7 @@ use std::path::PathBuf;
 use argus_abi::args::{GLOBAL_CONTEXT_SLOT, KernelAbi, LOCAL_CONTEXT_SLOT, SLOTS};
 use argus_abi::{DType, MAX_DIMS, Member, Role, Tensor};
 
-use super::error::WorkspaceError;
+use crate::error::WorkspaceError;
 
 /// One task to be built and launched alone.
 #[derive(Clone, Debug)]

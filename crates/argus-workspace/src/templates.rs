@@ -11,18 +11,18 @@ use minijinja::value::Serde;
 use minijinja::{AutoEscape, Environment, UndefinedBehavior};
 use serde::Serialize;
 
-use super::error::WorkspaceError;
+use crate::error::WorkspaceError;
 
 const BUILT_IN: [(&str, &str); 9] = [
-    ("CMakeLists.txt.jinja", include_str!("../../templates/CMakeLists.txt.jinja")),
-    ("collect.sh.jinja", include_str!("../../templates/collect.sh.jinja")),
-    ("core_macros.hpp.jinja", include_str!("../../templates/core_macros.hpp.jinja")),
-    ("replay_host.cpp.jinja", include_str!("../../templates/replay_host.cpp.jinja")),
-    ("replay_kernel_mix.cpp.jinja", include_str!("../../templates/replay_kernel_mix.cpp.jinja")),
-    ("replay_kernel_single.cpp.jinja", include_str!("../../templates/replay_kernel_single.cpp.jinja")),
-    ("replay_launch.cpp.jinja", include_str!("../../templates/replay_launch.cpp.jinja")),
-    ("run_collect.sh.jinja", include_str!("../../templates/run_collect.sh.jinja")),
-    ("run_collect_ptoas.sh.jinja", include_str!("../../templates/run_collect_ptoas.sh.jinja")),
+    ("CMakeLists.txt.jinja", include_str!("../templates/CMakeLists.txt.jinja")),
+    ("collect.sh.jinja", include_str!("../templates/collect.sh.jinja")),
+    ("core_macros.hpp.jinja", include_str!("../templates/core_macros.hpp.jinja")),
+    ("replay_host.cpp.jinja", include_str!("../templates/replay_host.cpp.jinja")),
+    ("replay_kernel_mix.cpp.jinja", include_str!("../templates/replay_kernel_mix.cpp.jinja")),
+    ("replay_kernel_single.cpp.jinja", include_str!("../templates/replay_kernel_single.cpp.jinja")),
+    ("replay_launch.cpp.jinja", include_str!("../templates/replay_launch.cpp.jinja")),
+    ("run_collect.sh.jinja", include_str!("../templates/run_collect.sh.jinja")),
+    ("run_collect_ptoas.sh.jinja", include_str!("../templates/run_collect_ptoas.sh.jinja")),
 ];
 
 /// Every template, ready to be filled in.

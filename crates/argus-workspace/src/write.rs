@@ -9,9 +9,9 @@ use std::io::{self, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
-use super::config::CONFIG_FILE;
-use super::error::WorkspaceError;
-use super::render::{Project, ProjectFile};
+use crate::config::CONFIG_FILE;
+use crate::error::WorkspaceError;
+use crate::render::{Project, ProjectFile};
 
 /// Writes the workspace to `target`. With `force`, a workspace that is there already is replaced.
 pub fn write(project: &Project<'_>, target: &Path, force: bool) -> Result<(), WorkspaceError> {

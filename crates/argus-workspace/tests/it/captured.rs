@@ -5,10 +5,10 @@ use std::path::PathBuf;
 use argus_abi::args::KernelAbi;
 use argus_abi::{DType, FuncId, Member, Role, TaskId};
 use argus_gm::Fill;
-use argus_replay::workspace::{Arg, Blocks, Buffer, task_spec};
 use argus_replay::{
     Argument, CapturedTask, Content, Identity, MemberKernel, Poison, Rebuilt, TensorArgument, What,
 };
+use argus_workspace::{Arg, Blocks, Buffer, task_spec};
 
 use crate::cases::i32_bytes;
 

@@ -4,14 +4,14 @@ use std::path::{Path, PathBuf};
 
 use argus_abi::args::KernelAbi;
 use argus_abi::{DType, Member, Role};
-use argus_replay::workspace::{
+use argus_workspace::{
     Arg, Backend, Blocks, Buffer, KernelSpec, Launch, Origin, Platform, Request, ScalarArg, TaskSpec,
     TensorArg,
 };
 
 /// A file of this test.
 pub fn file(name: &str) -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/workspace").join(name)
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/it").join(name)
 }
 
 pub fn kernel(name: &str, func_id: u32, place: Option<Member>, source: &str) -> KernelSpec {

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
-use argus_replay::workspace::{CollectOptions, Request, Toolkit, check_export, collect, generate};
+use argus_workspace::{CollectOptions, Request, Toolkit, check_export, collect, generate};
 use tempfile::TempDir;
 
 use crate::cases;
@@ -101,7 +101,7 @@ impl Bench {
         text.trim_end().split("\n\n").map(|call| call.lines().map(str::to_owned).collect()).collect()
     }
 
-    fn collect(&self) -> Result<argus_replay::workspace::Collected, String> {
+    fn collect(&self) -> Result<argus_workspace::Collected, String> {
         collect(&self.workspace, &self.toolkit, &CollectOptions::default()).map_err(|error| error.to_string())
     }
 

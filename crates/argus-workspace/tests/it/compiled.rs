@@ -9,7 +9,7 @@ use std::process::Command;
 
 use argus_abi::args::KernelAbi;
 use argus_abi::{DType, Member, Role};
-use argus_replay::workspace::{
+use argus_workspace::{
     Arg, Blocks, Buffer, KernelSpec, Platform, Request, Shape, TaskSpec, TensorArg, generate,
 };
 use tempfile::TempDir;

@@ -4,7 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use argus_abi::{DType, Member, Role};
-use argus_replay::workspace::{
+use argus_workspace::{
     Arg, Backend, Blocks, Buffer, KernelSpec, Platform, Request, Shape, TensorArg, WorkspaceError,
     assign_sources, render,
 };
@@ -465,7 +465,7 @@ fn the_page_of_errors_names_tests_that_exist() {
     let named: Vec<(&str, &str)> = page.split('`').filter_map(|text| text.split_once("::")).collect();
     assert!(named.len() > 40, "{named:?}");
     for (module, test) in named {
-        let text = fs::read_to_string(root.join("tests/workspace").join(format!("{module}.rs"))).unwrap();
+        let text = fs::read_to_string(root.join("tests/it").join(format!("{module}.rs"))).unwrap();
         assert!(text.contains(&format!("fn {test}()")), "{module}::{test}");
     }
 }

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use argus_replay::workspace::{Request, generate};
+use argus_workspace::{Request, generate};
 
 use crate::cases;
 

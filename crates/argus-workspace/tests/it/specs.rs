@@ -3,8 +3,8 @@
 use argus_abi::TaskId;
 use argus_abi::args::KernelAbi;
 use argus_gm::Fill;
-use argus_replay::workspace::{Buffer, Platform, render, task_spec};
 use argus_replay::{CapturedTask, Identity, Poison, Rebuilt, spec};
+use argus_workspace::{Buffer, Platform, render, task_spec};
 
 use crate::cases::{self, file};
 

@@ -2,7 +2,7 @@
 
 use std::fs;
 
-use argus_replay::workspace::symbols::{SymbolError, exported, kernel_symbol, require};
+use argus_workspace::symbols::{SymbolError, exported, kernel_symbol, require};
 
 use crate::compiled::{compile, compiler};
 

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use argus_replay::workspace::{WorkspaceError, generate};
+use argus_workspace::{WorkspaceError, generate};
 
 use crate::cases;
 

@@ -9,14 +9,14 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::anyhow;
-use argus_replay::workspace::collect::{build_of, missing};
-use argus_replay::workspace::config::Build;
-use argus_replay::workspace::{
+use argus_replay::{CapturedTask, Poison, Rebuilt};
+use argus_runtime::Platform;
+use argus_workspace::collect::{build_of, missing};
+use argus_workspace::config::Build;
+use argus_workspace::{
     Backend, CollectOptions, Collected, Launch, Project, Request, TaskSpec, Toolkit, WorkspaceError, collect,
     generate, task_spec,
 };
-use argus_replay::{CapturedTask, Poison, Rebuilt};
-use argus_runtime::Platform;
 use serde_json::{Value, json};
 
 use super::source::{self, From};

@@ -227,7 +227,7 @@ fn the_project_reproduces_the_captured_output_wherever_it_is_moved() {
     );
     fs::remove_dir_all(home.path().join("made")).unwrap();
 
-    let stub = Path::new(env!("CARGO_MANIFEST_DIR")).join("../argus-replay/tests/workspace/stub");
+    let stub = Path::new(env!("CARGO_MANIFEST_DIR")).join("../argus-workspace/tests/it/stub");
     let stub = stub.canonicalize().unwrap().display().to_string();
     let flags = format!("-std=c++17 -Wall -Wextra -Werror -Wno-attributes -I{stub} -I.");
     for (side, core) in [("cube", "__DAV_CUBE__"), ("vec", "__DAV_VEC__")] {
