@@ -36,6 +36,8 @@ const ALLOWED: &[(&str, Allowed)] = &[
             "argus-scenes",
         ]),
     ),
+    ("argus-text", Allowed::Only(&["argus-abi", "argus-dump"])),
+    ("argus-tui", Allowed::Only(&["argus-abi", "argus-dump", "argus-text"])),
     ("argus-export", Allowed::Only(&["argus-abi", "argus-dump"])),
     // The tests write dumps as a collector does.
     ("argus-find", Allowed::Only(&["argus-abi", "argus-capture", "argus-dump"])),
@@ -55,6 +57,7 @@ const ALLOWED: &[(&str, Allowed)] = &[
             "argus-trace",
         ]),
     ),
+    ("argus-workspace", Allowed::Only(&["argus-abi", "argus-gm", "argus-replay"])),
     ("argus", Allowed::Everything),
     ("xtask", Allowed::Only(&[])),
 ];

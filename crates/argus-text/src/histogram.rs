@@ -2,8 +2,8 @@
 
 use argus_dump::numbers::Number;
 
-use super::Array;
-use super::text::float;
+use crate::Array;
+use crate::number::float;
 
 const BARS: [char; 9] = [' ', '▁', '▂', '▃', '▄', '▅', '▆', '▇', '█'];
 /// A histogram of more elements would not look different, only come later: every n-th counts then.

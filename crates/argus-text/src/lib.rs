@@ -1,17 +1,29 @@
-//! Tensors as text: which elements are meant, how they are laid out, how their values are spread.
+//! What a dump holds, as people read and write it: one number, a tensor, a part of it, a record.
 //!
-//! | file | subject |
+//! What comes in: records and payloads of a dump, and slices as typed. What goes out: text without colour and
+//! without a layout of its own, so that every face (command line, browser) shows the same value the same way.
+//!
+//! | module | subject |
 //! |---|---|
+//! | `number` | one number |
 //! | `slice` | `0,3:5,::2`: a part of a tensor as people write it |
-//! | `text` | rows and brackets as numpy prints them |
+//! | `tensor` | rows and brackets as numpy prints them |
 //! | `histogram` | how often which values occur, drawn in a line |
+//! | [`record`] | the words for a record |
 
-pub mod histogram;
-pub mod slice;
-pub mod text;
+mod histogram;
+mod number;
+pub mod record;
+mod slice;
+mod tensor;
 
 use argus_abi::DType;
 use argus_dump::numbers::{Number, element};
+
+pub use histogram::Histogram;
+pub use number::{float, number};
+pub use slice::{Part, Picked, SliceError};
+pub use tensor::rows;
 
 /// A payload and how its bytes are read.
 #[derive(Clone, Copy, Debug)]

@@ -8,11 +8,11 @@ use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-use super::Event;
-use super::index::Index;
-use super::nonfinite::{self, Hunt, Spot};
-use super::source::Source;
-use super::work::{Wish, grant};
+use crate::Event;
+use crate::index::Index;
+use crate::nonfinite::{self, Hunt, Spot};
+use crate::source::Source;
+use crate::work::{Wish, grant};
 
 /// The threads; they end when this is dropped, and may be in the middle of something.
 pub struct Background {

@@ -2,7 +2,7 @@
 
 use ratatui::style::Color;
 
-use super::heat::Dot;
+use crate::heat::Dot;
 
 /// What the terminal can show.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

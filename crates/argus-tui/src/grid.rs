@@ -4,8 +4,7 @@ use argus_abi::DType;
 use argus_dump::numbers::Number;
 use ratatui::layout::Rect;
 
-use super::tensor::Tensor;
-use crate::array::text;
+use crate::tensor::Tensor;
 
 /// How the values of a tensor fit into an area.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -55,7 +54,7 @@ fn width(dtype: DType, difference: bool) -> u16 {
 /// A value in at most so many characters; of the payload's missing end a question mark.
 pub fn cell(dtype: DType, value: Option<Number>, width: u16) -> String {
     let Some(value) = value else { return "?".to_owned() };
-    let text = text::number(dtype, value);
+    let text = argus_text::number(dtype, value);
     if text.len() <= usize::from(width) {
         return text;
     }
@@ -73,7 +72,7 @@ pub fn exact(dtype: DType, value: Number) -> String {
         Number::Float(value) if dtype == DType::F32 && !value.is_nan() => format!("{:?}", value as f32),
         Number::Float(value) if value.is_nan() => "NaN".to_owned(),
         Number::Float(value) => format!("{value:?}"),
-        other => text::number(dtype, other),
+        other => argus_text::number(dtype, other),
     }
 }
 

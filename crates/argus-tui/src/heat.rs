@@ -4,7 +4,7 @@
 //! value of the elements it stands for and whether some are not finite, so that a single outlier among a
 //! million still shows. At most [`BUDGET`] elements are looked at; how many is told.
 
-use super::tensor::{Plane, Tensor};
+use crate::tensor::{Plane, Tensor};
 
 /// Elements looked at for one picture.
 pub const BUDGET: u64 = 1 << 20;

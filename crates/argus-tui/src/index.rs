@@ -8,7 +8,7 @@ use std::ops::Range;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
-use super::source::Source;
+use crate::source::Source;
 
 /// Tasks in the order of their ids, and which records are theirs.
 pub struct Index {

@@ -1,26 +1,26 @@
-//! `argus tui`: a full-screen browser of dumps.
+//! A full-screen browser of dumps.
 //!
-//! What goes in: an open dump and keys. What goes out: frames, and the exit code. The state is a function of
+//! What goes in: an open dump and keys. What goes out: frames, and how it ended. The state is a function of
 //! the actions, frames are a function of the state, and whatever could take long is asked for as a wish and
-//! answered in the background; so a key never waits, and all of it but [`terminal`] runs in tests without a
+//! answered in the background; so a key never waits, and all of it but `terminal` runs in tests without a
 //! terminal. Nothing is ever written to the dump.
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`source`] | where records come from |
-//! | [`index`] | tasks, and which records are theirs |
-//! | [`tensor`] | the numbers of a record, whatever is wrong with them |
-//! | [`grid`] | values in rows and columns |
-//! | [`heat`] | a plane as pixels |
-//! | [`colours`] | pixels in the colours that the terminal has |
-//! | [`work`] | wishes and findings |
-//! | [`nonfinite`] | the next NaN or infinity |
-//! | [`background`] | threads that answer wishes |
-//! | [`keys`] | from keys to actions |
-//! | [`layout`] | where the panes are |
-//! | [`state`] | what is shown, and what actions make of it |
-//! | [`view`] | draws the state |
-//! | [`terminal`] | raw mode, alternate screen, and back |
+//! | `source` | where records come from |
+//! | `index` | tasks, and which records are theirs |
+//! | `tensor` | the numbers of a record, whatever is wrong with them |
+//! | `grid` | values in rows and columns |
+//! | `heat` | a plane as pixels |
+//! | `colours` | pixels in the colours that the terminal has |
+//! | `work` | wishes and findings |
+//! | `nonfinite` | the next NaN or infinity |
+//! | `background` | threads that answer wishes |
+//! | `keys` | from keys to actions |
+//! | `layout` | where the panes are |
+//! | `state` | what is shown, and what actions make of it |
+//! | `view` | draws the state |
+//! | `terminal` | raw mode, alternate screen, and back |
 
 mod background;
 mod colours;
@@ -39,19 +39,16 @@ mod tests;
 mod view;
 mod work;
 
-use std::io::{self, IsTerminal};
-use std::process::ExitCode;
+use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
 
-use anyhow::anyhow;
+use argus_dump::read::Dump;
 use ratatui::crossterm::event::KeyEvent;
 use ratatui::layout::Rect;
+use thiserror::Error;
 
-use crate::cli::TuiArgs;
-use crate::dumps;
-use crate::failure::Failure;
 use background::Background;
 use colours::Colours;
 use index::Index;
@@ -61,10 +58,28 @@ use state::{Effect, State};
 use terminal::Screen;
 use work::{Finding, Wish};
 
-/// Somebody sent a signal: 128 and the number of SIGTERM.
-const ENDED_BY_SIGNAL: u8 = 143;
 /// How often a hunt shows how far it is.
 const PROGRESS: Duration = Duration::from_millis(100);
+
+/// How browsing ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ended {
+    /// By a key.
+    Left,
+    /// By SIGINT, SIGTERM or SIGHUP.
+    Signal,
+}
+
+/// Why browsing could not start or go on.
+#[derive(Debug, Error)]
+pub enum BrowseError {
+    #[error("cannot use the terminal")]
+    Terminal(#[source] io::Error),
+    #[error("cannot watch for signals")]
+    Signals(#[source] ctrlc::Error),
+    #[error("a thread of the browser panicked")]
+    Panicked,
+}
 
 /// What the browser waits for.
 enum Event {
@@ -79,35 +94,33 @@ enum Event {
     Lost,
 }
 
-pub fn tui(args: &TuiArgs) -> Result<ExitCode, Failure> {
-    if !io::stdout().is_terminal() {
-        let hint = "`argus view` prints records as text, JSON or CSV into any file or pipe".to_owned();
-        return Err(Failure::usage(anyhow!("argus tui needs a terminal, stdout is none")).hint(hint));
-    }
-    let source: Arc<dyn Source> = Arc::new(dumps::open(args.dump.as_deref())?);
+/// Takes the terminal of this process, shows the dump until its user leaves, and gives the terminal back.
+pub fn browse(dump: Dump) -> Result<Ended, BrowseError> {
+    let source: Arc<dyn Source> = Arc::new(dump);
     let index = Arc::new(Index::new(&*source));
     let colours = Colours::of_environment(|name| std::env::var(name).ok());
     let (sender, events) = channel();
-    let mut screen = Screen::open().map_err(cannot_use)?;
-    terminal::listen(&sender).map_err(|error| Failure::failed(anyhow!(error)))?;
-    let area = screen.area().map_err(cannot_use)?;
+    let mut screen = Screen::open().map_err(BrowseError::Terminal)?;
+    terminal::listen(&sender).map_err(BrowseError::Signals)?;
+    let area = screen.area().map_err(BrowseError::Terminal)?;
     let mut state = State::new(Arc::clone(&source), Arc::clone(&index), colours, area);
     let background = Background::start(source, index, sender);
-    let ended = browse(&mut state, &mut screen, &background, &events);
+    let ended = follow(&mut state, &mut screen, &background, &events);
     // The terminal is whole again before anybody says why it ended.
     drop(screen);
     ended
 }
 
-fn browse(
+/// Acts on events and draws, until one of them ends it.
+fn follow(
     state: &mut State,
     screen: &mut Screen,
     background: &Background,
     events: &Receiver<Event>,
-) -> Result<ExitCode, Failure> {
+) -> Result<Ended, BrowseError> {
     while !state.over {
         background.wish(state.wishes());
-        screen.draw(state).map_err(cannot_use)?;
+        screen.draw(state).map_err(BrowseError::Terminal)?;
         let mut event = wait(state, events);
         // Whatever else has come by now goes into the same frame: held keys must not pile up.
         while let Some(next) = event {
@@ -122,14 +135,14 @@ fn browse(
                 Event::Resize(width, height) => state.resize(Rect::new(0, 0, width, height)),
                 Event::Found(wish, finding) => state.learn(wish, finding),
                 Event::Hunted(hunted) => state.hunted(hunted),
-                Event::Signal => return Ok(ExitCode::from(ENDED_BY_SIGNAL)),
-                Event::Deaf(error) => return Err(cannot_use(error)),
-                Event::Lost => return Err(Failure::failed(anyhow!("a thread of the browser panicked"))),
+                Event::Signal => return Ok(Ended::Signal),
+                Event::Deaf(error) => return Err(BrowseError::Terminal(error)),
+                Event::Lost => return Err(BrowseError::Panicked),
             }
             event = events.try_recv().ok();
         }
     }
-    Ok(ExitCode::SUCCESS)
+    Ok(Ended::Left)
 }
 
 /// The next event; `None` if only the progress of a hunt is to be shown.
@@ -138,8 +151,4 @@ fn wait(state: &State, events: &Receiver<Event>) -> Option<Event> {
         return events.recv().ok();
     }
     events.recv_timeout(PROGRESS).ok()
-}
-
-fn cannot_use(error: io::Error) -> Failure {
-    Failure::failed(anyhow::Error::new(error).context("cannot use the terminal"))
 }

@@ -9,8 +9,8 @@ use argus_abi::{DType, Kind};
 use argus_dump::numbers::{Number, element, number};
 use argus_dump::read::{Record, Scalar};
 
-use super::index::Index;
-use super::source::Source;
+use crate::index::Index;
+use crate::source::Source;
 
 /// Bytes between two looks at the flag.
 const PIECE: usize = 1 << 20;

@@ -14,15 +14,15 @@ use argus_dump::stats::Statistics;
 use ratatui::layout::Rect;
 use rustc_hash::FxHashMap;
 
-use super::colours::Colours;
-use super::grid::Grid;
-use super::heat::Heat;
-use super::index::Index;
-use super::layout::{Layout, Pane};
-use super::nonfinite::{Hunt, Spot};
-use super::source::{About, Source, TaskState};
-use super::tensor::{Subject, Tensor};
-use super::work::{Finding, Marks, Wish};
+use crate::colours::Colours;
+use crate::grid::Grid;
+use crate::heat::Heat;
+use crate::index::Index;
+use crate::layout::{Layout, Pane};
+use crate::nonfinite::{Hunt, Spot};
+use crate::source::{About, Source, TaskState};
+use crate::tensor::{Subject, Tensor};
+use crate::work::{Finding, Marks, Wish};
 
 /// Findings that are remembered; then all are forgotten and found again as they are needed.
 const REMEMBERED: usize = 1 << 16;

@@ -8,7 +8,7 @@ use argus_abi::{DType, Kind};
 use argus_dump::numbers::{Number, element};
 use argus_dump::read::Record;
 
-use super::source::Source;
+use crate::source::Source;
 
 /// Vectors up to this length are one row.
 const ONE_ROW: u64 = 64;

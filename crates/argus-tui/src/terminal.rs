@@ -19,9 +19,9 @@ use ratatui::crossterm::terminal::{
 };
 use ratatui::layout::Rect;
 
-use super::Event;
-use super::state::State;
-use super::view;
+use crate::Event;
+use crate::state::State;
+use crate::view;
 
 /// A terminal that is in our hands.
 pub struct Screen {

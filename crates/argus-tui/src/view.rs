@@ -12,10 +12,10 @@ use ratatui::style::{Color, Modifier, Style};
 use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, BorderType};
 
-use super::colours::Colours;
-use super::keys::SHORT;
-use super::layout::{Pane, Place};
-use super::state::State;
+use crate::colours::Colours;
+use crate::keys::SHORT;
+use crate::layout::{Pane, Place};
+use crate::state::State;
 
 /// Draws everything.
 pub fn draw(state: &State, frame: &mut Frame<'_>) {

@@ -8,14 +8,13 @@ use argus_dump::numbers::Number;
 use argus_dump::read::Record;
 use argus_dump::stats::{Accumulator, Statistics};
 use argus_dump::summary::{Summary, summarise};
+use argus_text::{Array, Histogram};
 
-use super::heat::Heat;
-use super::index::Index;
-use super::nonfinite;
-use super::source::Source;
-use super::tensor::{Subject, Tensor};
-use crate::array::Array;
-use crate::array::histogram::Histogram;
+use crate::heat::Heat;
+use crate::index::Index;
+use crate::nonfinite;
+use crate::source::Source;
+use crate::tensor::{Subject, Tensor};
 
 /// Bytes of a task that are read to mark it in the list.
 const MARKED: u64 = 64 << 20;

@@ -12,8 +12,8 @@
 //! | [`interrupt`] | Ctrl-C ends a run in order |
 //! | [`progress`] | progress of a long run, on a terminal only |
 //! | [`dumps`] | from what was typed to an open dump and some of its records |
-//! | [`view`], [`mod@array`] | `argus view`: records as a table, tensors as text |
-//! | [`tui`] | `argus tui`: a full-screen browser of dumps |
+//! | [`view`] | `argus view`: records as a table, tensors as text |
+//! | [`tui`] | `argus tui`: a dump in the browser |
 //! | [`stats`], [`verify`] | `argus stats`, `argus verify` |
 //! | [`export`] | `argus export`, `argus convert` |
 //! | [`find`] | `argus find`, `argus diff` |
@@ -26,7 +26,6 @@
 //! | [`output`] | the only place that writes to stdout and stderr |
 #![forbid(unsafe_code)]
 
-mod array;
 mod bar;
 mod cli;
 mod dump;

@@ -8,10 +8,10 @@ use argus_abi::Kind;
 use argus_dump::numbers::Number;
 use argus_dump::read::{Dump, Record};
 use argus_dump::summary::Summary;
+use argus_text::record;
 use rayon::prelude::*;
 use serde_json::{Value, json};
 
-use crate::array::text;
 use crate::bar::bar;
 use crate::cli::StatsArgs;
 use crate::dumps::Unreadable;
@@ -115,7 +115,7 @@ fn record_object(dump: &Dump, record: &Record, summary: Option<&Summary>) -> Val
         "stage": record.stage.name(),
         "role": record.role.name(),
         "arg_index": record.arg_index,
-        "dtype": row::dtype(record),
+        "dtype": record::dtype(record),
         "shape": record.shape(),
         "statistics": summary.map(object::statistics),
     })
@@ -132,17 +132,17 @@ fn record_table<'a>(dump: &Dump, records: impl Iterator<Item = &'a (Record, Opti
         let Some(summary) = summary else { continue };
         let number = |value: Option<Number>| {
             value.map_or(String::new(), |value| {
-                text::number(record.dtype.unwrap_or(argus_abi::DType::F32), value)
+                argus_text::number(record.dtype.unwrap_or(argus_abi::DType::F32), value)
             })
         };
-        let float = |value: Option<f64>| value.map_or(String::new(), |value| text::float(value, 6));
+        let float = |value: Option<f64>| value.map_or(String::new(), |value| argus_text::float(value, 6));
         rows.add_row([
             record.index.to_string(),
             format!("0x{:016x}", record.task_id),
             dump.kernel_names(record),
-            row::stage(record.stage).to_owned(),
+            record::stage(record.stage).to_owned(),
             record.arg_index.to_string(),
-            row::dtype(record).to_owned(),
+            record::dtype(record).to_owned(),
             number(summary.min),
             number(summary.max),
             float(summary.mean),
@@ -179,7 +179,8 @@ fn grouped<'a>(dump: &Dump, records: impl Iterator<Item = &'a (Record, Option<Su
     let mut groups: BTreeMap<(String, &'static str, u32, &'static str), Group> = BTreeMap::new();
     for (record, summary) in records {
         let Some(summary) = summary else { continue };
-        let key = (dump.kernel_names(record), row::stage(record.stage), record.arg_index, row::dtype(record));
+        let key =
+            (dump.kernel_names(record), record::stage(record.stage), record.arg_index, record::dtype(record));
         let group = groups.entry(key.clone()).or_insert_with(|| Group {
             kernel: key.0,
             arg: key.2,
@@ -261,7 +262,7 @@ fn group_table(groups: &[Group]) -> String {
         "SUBNORMAL",
     ]);
     for group in groups {
-        let float = |value: Option<f64>| value.map_or(String::new(), |value| text::float(value, 6));
+        let float = |value: Option<f64>| value.map_or(String::new(), |value| argus_text::float(value, 6));
         rows.add_row([
             group.kernel.clone(),
             group.stage.to_owned(),

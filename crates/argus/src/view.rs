@@ -17,8 +17,8 @@ use std::process::ExitCode;
 
 use argus_abi::Kind;
 use argus_dump::read::Dump;
+use argus_text::Part;
 
-use crate::array::slice::Part;
 use crate::cli::ViewArgs;
 use crate::dumps::Unreadable;
 use crate::failure::{FAILED, Failure};

@@ -5,14 +5,14 @@ use std::sync::atomic::Ordering;
 
 use argus_abi::Kind;
 use argus_dump::read::Record;
+use argus_text::record;
 
 use super::{Compare, Cursor, Effect, Mode, Prompt, Sheet, State};
-use crate::tui::index::id_text;
-use crate::tui::keys::Action;
-use crate::tui::layout::Pane;
-use crate::tui::nonfinite::{Hunt, Hunted, Spot};
-use crate::tui::tensor::{Subject, Tensor};
-use crate::view::row;
+use crate::index::id_text;
+use crate::keys::Action;
+use crate::layout::Pane;
+use crate::nonfinite::{Hunt, Hunted, Spot};
+use crate::tensor::{Subject, Tensor};
 
 impl State {
     /// Takes the end of a hunt.
@@ -294,7 +294,7 @@ impl State {
             Ok(tensor) => tensor.index_text(spot.element),
             Err(_) => "a scalar".to_owned(),
         };
-        let (task, stage) = (id_text(record.task_id), row::stage(record.stage));
+        let (task, stage) = (id_text(record.task_id), record::stage(record.stage));
         format!("not finite: task {task}, argument {} {stage}, {element}", record.arg_index)
     }
 

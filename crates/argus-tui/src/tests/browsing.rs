@@ -4,7 +4,7 @@ use argus_abi::{DType, Role, Stage};
 use argus_dump::read::Record;
 
 use super::rig::{Memory, Rig, f32s, record, scalar};
-use crate::tui::layout::Pane;
+use crate::layout::Pane;
 
 /// Two kernels, three tasks; the second has an in/out argument and a scalar, the third NaN and Inf.
 fn small() -> Memory {
@@ -142,12 +142,12 @@ fn a_dump_without_nan_says_so_and_an_element_under_the_cursor_counts() {
 #[test]
 fn a_hunt_is_shown_and_can_be_stopped() {
     let mut rig = Rig::new(small(), 100, 24);
-    let effect = rig.state.update(crate::tui::keys::Action::Hunt);
-    let Some(crate::tui::state::Effect::Hunt { from, hunt }) = effect else { panic!("no hunt") };
+    let effect = rig.state.update(crate::keys::Action::Hunt);
+    let Some(crate::state::Effect::Hunt { from, hunt }) = effect else { panic!("no hunt") };
     assert!(rig.text().contains("looking for NaN and Inf: 0 of 5 records; Esc stops"));
     rig.press("j\x1b");
     let source = rig.state.source.clone();
-    let hunted = crate::tui::nonfinite::next(&*source, &rig.state.index, from, &hunt);
+    let hunted = crate::nonfinite::next(&*source, &rig.state.index, from, &hunt);
     rig.state.hunted(hunted);
     assert_eq!((rig.state.message.as_str(), rig.state.task()), ("stopped", 1));
 }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use argus_dump::read::{PayloadError, Record};
 
 use super::rig::{Rig, record};
-use crate::tui::source::{About, Source, TaskState};
+use crate::source::{About, Source, TaskState};
 
 const RECORDS: usize = 1_000_000;
 
@@ -92,7 +92,7 @@ fn a_key_asks_for_little_more() {
                 letter => ratatui::crossterm::event::KeyCode::Char(letter),
             };
             let key = ratatui::crossterm::event::KeyEvent::from(code);
-            rig.state.update(crate::tui::keys::action(key, typed).unwrap());
+            rig.state.update(crate::keys::action(key, typed).unwrap());
         }
         assert!(records.load(Ordering::Relaxed) < 40, "{keys}: {records:?}");
     }

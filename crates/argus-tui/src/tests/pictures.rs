@@ -5,10 +5,10 @@ use argus_dump::read::Record;
 use ratatui::style::Color;
 
 use super::rig::{Memory, Rig, f32s, record};
-use crate::tui::colours::Colours;
-use crate::tui::heat::{BUDGET, Dot, Heat};
-use crate::tui::source::Source;
-use crate::tui::tensor::{Subject, Tensor};
+use crate::colours::Colours;
+use crate::heat::{BUDGET, Dot, Heat};
+use crate::source::Source;
+use crate::tensor::{Subject, Tensor};
 
 fn memory(shape: &[u64], values: &[f32]) -> Memory {
     let mut memory = Memory::with(&["k"]);

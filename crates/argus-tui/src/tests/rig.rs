@@ -11,14 +11,14 @@ use ratatui::buffer::Buffer;
 use ratatui::crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use ratatui::layout::Rect;
 
-use crate::tui::colours::Colours;
-use crate::tui::index::Index;
-use crate::tui::keys;
-use crate::tui::nonfinite;
-use crate::tui::source::{About, Source, TaskState};
-use crate::tui::state::{Effect, State};
-use crate::tui::view;
-use crate::tui::work::grant;
+use crate::colours::Colours;
+use crate::index::Index;
+use crate::keys;
+use crate::nonfinite;
+use crate::source::{About, Source, TaskState};
+use crate::state::{Effect, State};
+use crate::view;
+use crate::work::grant;
 
 /// Records and payloads in memory.
 #[derive(Default)]

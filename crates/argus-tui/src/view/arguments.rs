@@ -3,17 +3,16 @@
 use argus_abi::{DType, Kind};
 use argus_dump::read::Record;
 use argus_dump::stats::Statistics;
+use argus_text::record;
 use ratatui::Frame;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::{Look, border, cut, focused, put};
-use crate::array::text;
-use crate::tui::index::id_text;
-use crate::tui::layout::{Pane, Place};
-use crate::tui::state::State;
-use crate::tui::work::{Finding, Wish};
-use crate::view::row;
+use crate::index::id_text;
+use crate::layout::{Pane, Place};
+use crate::state::State;
+use crate::work::{Finding, Wish};
 
 /// In narrower panes values are worth more than bytes, which follow from dtype and shape.
 const BYTES: u16 = 60;
@@ -76,7 +75,7 @@ impl Row {
         let mut alarming = false;
         let mut values = Vec::new();
         if record.kind == Kind::Scalar {
-            values.push(row::scalar(record));
+            values.push(record::scalar(record));
         } else if let Some(statistics) = state.glance(record) {
             alarming = statistics.nan + statistics.inf > 0;
             values.push(glance(record.dtype, &statistics));
@@ -85,15 +84,15 @@ impl Row {
         } else {
             values.push("…".to_owned());
         }
-        values.extend(row::remarks(record).map(str::to_owned));
+        values.extend(record::remarks(record).map(str::to_owned));
         let ambiguous = if record.ambiguous_index { "?" } else { "" };
         let bytes = record.bin_size.max(record.logical_bytes.unwrap_or(0));
         Row {
-            stage: row::stage(record.stage),
+            stage: record::stage(record.stage),
             role: record.role.name(),
             argument: format!("{}{ambiguous}", record.arg_index),
-            dtype: row::dtype(record),
-            shape: row::shape(record),
+            dtype: record::dtype(record),
+            shape: record::shape(record),
             bytes: if record.kind == Kind::Scalar { String::new() } else { bytes.to_string() },
             values: values.join(", "),
             alarming,
@@ -106,9 +105,9 @@ fn glance(dtype: Option<DType>, statistics: &Statistics) -> String {
     let dtype = dtype.unwrap_or(DType::F32);
     let mut parts = Vec::new();
     match (statistics.min, statistics.max) {
-        (Some(min), Some(max)) if min == max => parts.push(format!("all {}", text::number(dtype, min))),
+        (Some(min), Some(max)) if min == max => parts.push(format!("all {}", argus_text::number(dtype, min))),
         (Some(min), Some(max)) => {
-            parts.push(format!("{} … {}", text::number(dtype, min), text::number(dtype, max)));
+            parts.push(format!("{} … {}", argus_text::number(dtype, min), argus_text::number(dtype, max)));
         }
         _ => {}
     }

@@ -6,8 +6,8 @@ use ratatui::text::{Line, Span};
 use ratatui::widgets::{Block, BorderType, Clear, Paragraph, Wrap};
 
 use super::Look;
-use crate::tui::keys::HELP;
-use crate::tui::state::State;
+use crate::keys::HELP;
+use crate::state::State;
 
 const MARKS: &[(&str, &str)] = &[
     ("NaN, Inf", "a tensor of the task has such elements"),

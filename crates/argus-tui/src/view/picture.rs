@@ -6,11 +6,10 @@ use ratatui::style::{Color, Style};
 use ratatui::text::{Line, Span};
 
 use super::{Look, counted, put};
-use crate::array::text;
-use crate::tui::colours::{Colours, shade};
-use crate::tui::heat::{Dot, Heat};
-use crate::tui::layout::Pane;
-use crate::tui::state::State;
+use crate::colours::{Colours, shade};
+use crate::heat::{Dot, Heat};
+use crate::layout::Pane;
+use crate::state::State;
 
 /// Pixels grow until they are so large.
 const LARGEST_PIXEL: u64 = 8;
@@ -70,9 +69,9 @@ fn legend(heat: &Heat, colours: Colours) -> Line<'static> {
     let mut spans = Vec::new();
     let (low, high) = heat.ends();
     if low <= high {
-        spans.push(Span::raw(format!("{} ", text::float(low, 4))));
+        spans.push(Span::raw(format!("{} ", argus_text::float(low, 4))));
         spans.extend((0..16).map(|step| swatch(Dot::Value(f64::from(step) / 15.0))));
-        spans.push(Span::raw(format!(" {}", text::float(high, 4))));
+        spans.push(Span::raw(format!(" {}", argus_text::float(high, 4))));
     }
     let others =
         [(heat.nan, Dot::Nan, "NaN"), (heat.inf, Dot::Inf, "Inf"), (heat.missing, Dot::Missing, "missing")];

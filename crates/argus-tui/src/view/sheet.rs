@@ -3,6 +3,7 @@
 use argus_abi::{DType, Kind};
 use argus_dump::read::Record;
 use argus_dump::stats::Statistics;
+use argus_text::record;
 use ratatui::Frame;
 use ratatui::layout::Rect;
 use ratatui::style::Style;
@@ -11,13 +12,11 @@ use ratatui::widgets::{Paragraph, Wrap};
 
 use super::picture;
 use super::{Look, border, counted, focused, put};
-use crate::array::text;
-use crate::tui::grid::{Grid, cell, exact, row_label};
-use crate::tui::layout::{Layout, Pane};
-use crate::tui::state::{BARS, Mode, State};
-use crate::tui::tensor::{Subject, Tensor};
-use crate::tui::work::{Change, Finding, Wish};
-use crate::view::row;
+use crate::grid::{Grid, cell, exact, row_label};
+use crate::layout::{Layout, Pane};
+use crate::state::{BARS, Mode, State};
+use crate::tensor::{Subject, Tensor};
+use crate::work::{Change, Finding, Wish};
 
 /// Width of a pane whose border has room for the names of all modes.
 const ALL_MODES: u16 = 62;
@@ -45,7 +44,7 @@ pub fn draw(state: &State, look: Look, layout: &Layout, frame: &mut Frame<'_>) {
     );
     let inner = layout.tensor.inner;
     if record.kind == Kind::Scalar {
-        put(frame, inner, 0, Line::from(format!("{} {}", row::dtype(&record), row::scalar(&record))));
+        put(frame, inner, 0, Line::from(format!("{} {}", record::dtype(&record), record::scalar(&record))));
         return;
     }
     let tensor = match Tensor::of(&*state.source, subject) {
@@ -88,7 +87,7 @@ fn waiting(look: Look, area: Rect, frame: &mut Frame<'_>) {
 
 fn title(subject: Subject, record: &Record) -> String {
     let stage = match subject {
-        Subject::Record(_) => row::stage(record.stage),
+        Subject::Record(_) => record::stage(record.stage),
         Subject::Difference { .. } => "after - before",
     };
     format!(" {stage} {} {} ", record.role, record.arg_index)
@@ -108,14 +107,14 @@ fn modes(current: Mode, look: Look, width: u16) -> Line<'static> {
 
 /// What this is, which plane of it, and what must be known before the values are believed.
 fn facts(state: &State, record: &Record, tensor: &Tensor<'_>, look: Look) -> Line<'static> {
-    let mut spans = vec![Span::raw(format!("{} {}  ", row::dtype(record), row::shape(record)))];
+    let mut spans = vec![Span::raw(format!("{} {}  ", record::dtype(record), record::shape(record)))];
     let count = tensor.plane.count;
     if count > 1 {
         let plane = state.sheet.plane;
         let text = tensor.plane_text(plane);
         spans.push(Span::raw(format!("plane {text}, {} of {}  ", counted(plane + 1), counted(count))));
     }
-    let mut warnings: Vec<String> = row::remarks(record).map(str::to_owned).collect();
+    let mut warnings: Vec<String> = record::remarks(record).map(str::to_owned).collect();
     if tensor.raw {
         warnings.push("the dtype is unknown: these are bytes".to_owned());
     }
@@ -146,7 +145,7 @@ fn under_cursor(state: &State, tensor: &Tensor<'_>, look: Look) -> Line<'static>
         let (rows, columns) = (heat.rows_of(y), heat.columns_of(x));
         let together = (rows.end - rows.start) * (columns.end - columns.start);
         if let Some(pixel) = heat.pixel(x, y).filter(|pixel| together > 1 && pixel.min <= pixel.max) {
-            let (min, max) = (text::float(pixel.min, 6), text::float(pixel.max, 6));
+            let (min, max) = (argus_text::float(pixel.min, 6), argus_text::float(pixel.max, 6));
             spans.push(Span::raw(format!(
                 "   rows {}..{}, columns {}..{}: {min} … {max}",
                 rows.start, rows.end, columns.start, columns.end
@@ -192,10 +191,10 @@ fn bars(min: f64, max: f64, counts: &[u64], area: Rect, frame: &mut Frame<'_>) {
     let most = counts.iter().copied().max().unwrap_or(0).max(1);
     let border = |index: usize| {
         let share = index as f64 / counts.len() as f64;
-        text::float(min * (1.0 - share) + max * share, 4)
+        argus_text::float(min * (1.0 - share) + max * share, 4)
     };
     let labels: Vec<String> = if min == max {
-        vec![text::float(min, 4)]
+        vec![argus_text::float(min, 4)]
     } else {
         (0..counts.len()).map(|index| format!("{} … {}", border(index), border(index + 1))).collect()
     };

@@ -4,10 +4,10 @@ use ratatui::Frame;
 use ratatui::text::{Line, Span};
 
 use super::{Look, border, counted, cut, focused, put};
-use crate::tui::index::id_text;
-use crate::tui::layout::{Pane, Place};
-use crate::tui::state::State;
-use crate::tui::work::Marks;
+use crate::index::id_text;
+use crate::layout::{Pane, Place};
+use crate::state::State;
+use crate::work::Marks;
 
 /// In narrower panes kernels and marks are worth more than states.
 const STATE: usize = 32;

@@ -4,6 +4,7 @@ use std::io::{self, Write};
 
 use anstyle::Style;
 use argus_dump::read::Dump;
+use argus_text::record;
 use rayon::prelude::*;
 
 use super::row::{COLUMNS, RIGHT, Row};
@@ -55,10 +56,10 @@ fn widths(dump: &Dump, selected: &[usize]) -> [usize; COLUMNS.len()] {
         widths[0] = digits(record.index as u64);
         widths[1] = 18 + if record.subtask.is_some() { 2 } else { 0 };
         widths[2] = dump.kernel_names(&record).chars().count();
-        widths[3] = super::row::stage(record.stage).len();
+        widths[3] = record::stage(record.stage).len();
         widths[4] = record.role.name().len();
         widths[5] = digits(record.arg_index.into()) + usize::from(record.ambiguous_index);
-        widths[6] = super::row::dtype(&record).len();
+        widths[6] = record::dtype(&record).len();
         widths[7] = if record.kind == argus_abi::Kind::Scalar {
             6
         } else {

@@ -6,12 +6,11 @@ use argus_abi::Kind;
 use argus_dump::numbers::{Number, number};
 use argus_dump::read::{Dump, Record, Scalar};
 use argus_dump::summary::Summary;
+use argus_text::{Array, Part, record};
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::row;
-use crate::array::Array;
-use crate::array::slice::Part;
 use crate::dumps::Unreadable;
 
 /// Records made at a time.
@@ -68,7 +67,7 @@ fn record(dump: &Dump, record: &Record, values: Option<Option<&str>>) -> Value {
         "role": record.role.name(),
         "arg_index": record.arg_index,
         "kind": record.kind.name(),
-        "dtype": row::dtype(record),
+        "dtype": record::dtype(record),
     });
     let Value::Object(fields) = &mut object else { return object };
     if let Some(subtask) = record.subtask {

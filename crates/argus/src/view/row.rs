@@ -1,14 +1,10 @@
 //! What one record says in one line.
 
-use argus_abi::{DType, Kind, Stage};
+use argus_abi::{DType, Kind};
 use argus_dump::numbers::{Number, number};
 use argus_dump::read::{Dump, PayloadError, Record, Scalar};
 use argus_dump::summary::{Summary, summarise};
-
-use crate::array::text;
-
-/// Scalars that are floats passed as raw bits are recognised if they are of ordinary size.
-const ORDINARY: std::ops::Range<f64> = 1e-6..1e7;
+use argus_text::record::{dtype, remarks, scalar, shape, stage};
 
 /// The columns of a record.
 pub struct Row {
@@ -41,26 +37,6 @@ impl Row {
             glance.text,
         ];
         Row { cells, alarming: glance.alarming }
-    }
-}
-
-/// `before` or `after`
-pub fn stage(stage: Stage) -> &'static str {
-    match stage {
-        Stage::BeforeDispatch => "before",
-        Stage::AfterCompletion => "after",
-    }
-}
-
-pub fn dtype(record: &Record) -> &'static str {
-    record.dtype.map_or("UNKNOWN", DType::name)
-}
-
-/// `[16, 16]`; a scalar has none.
-pub fn shape(record: &Record) -> String {
-    match record.kind {
-        Kind::Tensor => format!("{:?}", record.shape()),
-        Kind::Scalar => "scalar".to_owned(),
     }
 }
 
@@ -117,7 +93,7 @@ pub fn summary(dump: &Dump, record: &Record) -> Option<Summary> {
 }
 
 /// `-1.5 … 2.`, and what is not finite.
-pub fn extremes(dtype: Option<DType>, summary: &Summary) -> String {
+fn extremes(dtype: Option<DType>, summary: &Summary) -> String {
     let mut text = match (summary.min, summary.max) {
         (Some(min), Some(max)) if min == max => format!("all {}", shown(dtype, min)),
         (Some(min), Some(max)) => format!("{} … {}", shown(dtype, min), shown(dtype, max)),
@@ -132,36 +108,5 @@ pub fn extremes(dtype: Option<DType>, summary: &Summary) -> String {
 }
 
 fn shown(dtype: Option<DType>, value: Number) -> String {
-    text::number(dtype.unwrap_or(DType::F32), value)
-}
-
-/// What must be known before the payload is believed.
-pub fn remarks(record: &Record) -> impl Iterator<Item = &'static str> {
-    let missing = record.kind == Kind::Tensor && record.bin_size == 0 && record.logical_bytes != Some(0);
-    [
-        (record.partial, "partial"),
-        (record.truncated, "truncated"),
-        (record.overwritten, "overwritten"),
-        (missing && !record.overwritten && record.statistics.is_none(), "no payload"),
-        (missing && record.statistics.is_some(), "statistics only"),
-    ]
-    .into_iter()
-    .filter_map(|(holds, remark)| holds.then_some(remark))
-}
-
-/// A scalar's value, and what it would be as a float where that looks meant.
-pub fn scalar(record: &Record) -> String {
-    match record.scalar {
-        None => "unknown".to_owned(),
-        Some(Scalar::Rounded(value)) => format!("{} (rounded by the dump)", text::float(value, 6)),
-        Some(Scalar::Bits(bits)) => {
-            let plain = record
-                .dtype
-                .map_or_else(|| format!("0x{bits:x}"), |dtype| text::number(dtype, number(dtype, bits)));
-            let float = f64::from(f32::from_bits(bits as u32));
-            let meant =
-                record.dtype == Some(DType::U64) && bits >> 32 == 0 && ORDINARY.contains(&float.abs());
-            if meant { format!("{plain} (as f32 {})", text::float(float, 6)) } else { plain }
-        }
-    }
+    argus_text::number(dtype.unwrap_or(DType::F32), value)
 }

@@ -5,12 +5,8 @@ use std::fmt::Write;
 use argus_abi::Kind;
 use argus_dump::read::{Dump, Record};
 use argus_dump::summary::summarise;
+use argus_text::{Array, Histogram, Part, record};
 
-use super::row;
-use crate::array::Array;
-use crate::array::histogram::Histogram;
-use crate::array::slice::Part;
-use crate::array::text;
 use crate::failure::Failure;
 
 /// Columns of the histogram.
@@ -20,7 +16,7 @@ const BINS: usize = 48;
 pub fn show(dump: &Dump, record: &Record, slice: Option<&str>) -> Result<String, Failure> {
     let mut text = head(dump, record);
     if record.kind == Kind::Scalar {
-        _ = writeln!(text, "value      {}", row::scalar(record));
+        _ = writeln!(text, "value      {}", record::scalar(record));
         return Ok(text);
     }
     let payload = match dump.payload(record) {
@@ -37,8 +33,9 @@ pub fn show(dump: &Dump, record: &Record, slice: Option<&str>) -> Result<String,
     let array = Array { dtype, payload };
     let elements = record.numel().unwrap_or(0);
     let summary = summarise(dtype, elements, payload);
-    let float = |value: Option<f64>| value.map_or("none".to_owned(), |value| text::float(value, 6));
-    let extreme = |value: Option<_>| value.map_or("none".to_owned(), |value| text::number(dtype, value));
+    let float = |value: Option<f64>| value.map_or("none".to_owned(), |value| argus_text::float(value, 6));
+    let extreme =
+        |value: Option<_>| value.map_or("none".to_owned(), |value| argus_text::number(dtype, value));
     _ = writeln!(
         text,
         "statistics min {}, max {}, mean {}, std {}, zeros {}, NaN {}, Inf {}, subnormal {}, {}",
@@ -67,7 +64,7 @@ pub fn show(dump: &Dump, record: &Record, slice: Option<&str>) -> Result<String,
     if let Some(slice) = slice {
         _ = writeln!(text, "slice      [{slice}], shape {:?}", part.shape());
     }
-    _ = writeln!(text, "\n{}", text::rows(&array, &part));
+    _ = writeln!(text, "\n{}", argus_text::rows(&array, &part));
     Ok(text)
 }
 
@@ -86,14 +83,14 @@ fn head(dump: &Dump, record: &Record) -> String {
         record.stage,
     );
     if record.kind == Kind::Scalar {
-        _ = writeln!(text, "type       {}", row::dtype(record));
+        _ = writeln!(text, "type       {}", record::dtype(record));
         return text;
     }
     let layout = if record.contiguous { "contiguous" } else { "strided" };
     _ = writeln!(
         text,
         "view       {} {:?}, strides {:?}, offset {}, {layout}",
-        row::dtype(record),
+        record::dtype(record),
         record.shape(),
         record.strides(),
         record.start_offset,
@@ -103,7 +100,7 @@ fn head(dump: &Dump, record: &Record) -> String {
         facts.push(format!("{} bytes at {} of the payload file", record.bin_size, record.bin_offset));
     }
     facts.extend(record.address.map(|address| format!("device address 0x{address:x}")));
-    facts.extend(row::remarks(record).map(str::to_owned));
+    facts.extend(record::remarks(record).map(str::to_owned));
     if !facts.is_empty() {
         _ = writeln!(text, "payload    {}", facts.join(", "));
     }
