@@ -25,7 +25,9 @@
 //! | module | subject |
 //! |---|---|
 //! | [`select`] | which task |
-//! | [`task`] | a task and its arguments, and how they are read from a dump |
+//! | [`task`] | a task and its arguments, as plain values |
+//! | `from_dump`, `members` | how a dump tells of a task; and where its kernels ran |
+//! | [`code`] | the kernels of a program |
 //! | [`spec`] | arguments from a JSON list |
 //! | [`substitute`] | values for what is missing |
 //! | [`rebuild`] | arguments in a fresh global memory |
@@ -35,8 +37,11 @@
 //! | [`capsule`] | a task in one portable file |
 
 pub mod capsule;
+pub mod code;
 pub mod compare;
 pub mod error;
+mod from_dump;
+mod members;
 pub mod observe;
 pub mod rebuild;
 pub mod run;
@@ -46,6 +51,7 @@ pub mod substitute;
 pub mod task;
 
 pub use capsule::{Capsule, CapsuleError};
+pub use code::Code;
 pub use compare::{Difference, Judgement, Proof, Verdict, replay};
 pub use error::ReplayError;
 pub use observe::{Probe, Seen, Sighting, Watch};
@@ -54,4 +60,4 @@ pub use run::{Buffer, CoreLog, Options, Outcome, run};
 pub use select::{Listed, Listing, SelectError, Selection};
 pub use spec::SpecError;
 pub use substitute::{Substitute, Value};
-pub use task::{Argument, CapturedTask, Code, Content, Identity, MemberKernel, TensorArgument, What};
+pub use task::{Argument, CapturedTask, Content, Identity, MemberKernel, TensorArgument, What};

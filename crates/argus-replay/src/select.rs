@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use argus_dump::read::{Dump, Ending};
 use thiserror::Error;
 
-use crate::task::Code;
+use crate::code::Code;
 
 /// What a message lists at most.
 const LISTED: usize = 12;

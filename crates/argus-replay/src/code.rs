@@ -1,0 +1,59 @@
+//! The code that a task runs: kernels, and how they take their arguments.
+
+use argus_abi::args::KernelAbi;
+use argus_abi::{CoreType, Member};
+use argus_dump::read::Dump;
+use argus_runtime::{KernelTable, Orchestration, Program};
+
+use crate::select::SelectError;
+use crate::task::MemberKernel;
+
+/// The kernels of a program, and how they take their arguments.
+#[derive(Clone, Debug)]
+pub struct Code {
+    pub kernels: KernelTable,
+    pub abi: KernelAbi,
+}
+
+impl Code {
+    pub fn of(program: &Program) -> Code {
+        let abi = match program.orchestration {
+            Orchestration::HostBuildGraph(_) => KernelAbi::Raw,
+            Orchestration::AicpuBuildGraph(_) | Orchestration::TensormapAndRingbuffer(_) => {
+                KernelAbi::Tensors
+            }
+        };
+        Code { kernels: program.kernels.clone(), abi }
+    }
+
+    /// No kernel at all, for a task whose code nobody has: its arguments can still be read. How it takes them
+    /// is what the dump says, else `otherwise`.
+    pub fn unknown(dump: &Dump, otherwise: KernelAbi) -> Code {
+        let recorded = dump.graph().and_then(|graph| graph.kernels.first());
+        Code { kernels: KernelTable::default(), abi: recorded.map_or(otherwise, |kernel| kernel.abi) }
+    }
+
+    pub(crate) fn is_unknown(&self) -> bool {
+        self.kernels.iter().next().is_none()
+    }
+
+    /// A kernel at the place where it would run alone.
+    pub fn kernel(&self, name: &str) -> Result<MemberKernel, SelectError> {
+        let entry = self
+            .kernels
+            .iter()
+            .find(|entry| entry.name == name)
+            .ok_or_else(|| SelectError::NoKernel { name: name.into(), known: self.known() })?;
+        let member = match entry.core_type {
+            CoreType::Aic => Member::Aic,
+            CoreType::Aiv => Member::Aiv0,
+        };
+        Ok(MemberKernel { member, func_id: entry.func_id, name: name.into() })
+    }
+
+    /// The kernels there are, for messages.
+    pub fn known(&self) -> String {
+        let named = self.kernels.iter().map(|entry| format!("{} ({})", entry.name, entry.func_id));
+        named.collect::<Vec<_>>().join(", ")
+    }
+}
