@@ -15,6 +15,7 @@
 //! | `ours` | a journal as a table of records |
 //! | `foreign` | a manifest as a table of records: April, June, August, and ours without its journal |
 //! | `entry`, `statistics` | one entry of a manifest; and its statistics |
+//! | `row` | the entries of a manifest in memory |
 //! | `split` | a manifest read by several threads |
 //! | `json` | values that nobody vouches for |
 //! | `graph`, `graph_file` | tasks, kernels and edges; and those of graph.json |
@@ -31,17 +32,19 @@ mod json;
 mod locate;
 mod ours;
 mod record;
+mod row;
 mod run;
 mod split;
 mod statistics;
 
 pub(crate) use dump::Records;
 pub use dump::{Age, Dump, Ending, Losses, Skip};
-pub(crate) use entry::{flag, is_row_major};
+pub(crate) use entry::is_row_major;
 pub use error::{OpenError, PayloadError};
 pub(crate) use foreign::Listed;
 pub use graph::{Edge, Graph, Kernel, Task};
 pub(crate) use graph_file::parse as parse_graph;
 pub(crate) use ours::Table;
 pub use record::{Record, Scalar};
+pub(crate) use row::flag;
 pub use run::RunFacts;

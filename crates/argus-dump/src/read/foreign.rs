@@ -11,10 +11,11 @@ use argus_abi::Stage;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::dump::{Age, Ending, Losses, Skip as Skipped};
-use super::entry::{EntrySeed, Extra, ListName, Row, Rows, flag};
+use super::entry::EntrySeed;
 use super::error::OpenError;
 use super::json::{Key, Seen, Skip, State, Token, Wrong};
 use super::record::Record;
+use super::row::{Extra, ListName, Row, Rows, flag};
 use super::run::RunFacts;
 use super::split;
 

@@ -14,9 +14,9 @@
 use rayon::prelude::*;
 use serde::de::DeserializeSeed;
 
-use super::entry::{ListName, Rows};
 use super::foreign::{Body, Head, HeadSeed, ListSeed};
 use super::json::State;
+use super::row::{ListName, Rows};
 
 /// How every line with an entry begins.
 const LINE: &str = "\n    {";
