@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use argus_abi::args::{GLOBAL_CONTEXT_SLOT, KernelAbi, LOCAL_CONTEXT_SLOT, SLOTS};
 use argus_abi::{CoreType, MAX_DIMS, Member, Role};
+use argus_replay::task::place_name;
 use serde::Serialize;
 use serde_json::{Value, json};
 
@@ -20,7 +21,7 @@ use crate::ptoas;
 use crate::request::{Backend, Request};
 use crate::scan::scan;
 use crate::sources::SourceTree;
-use crate::task::{Buffer, TaskSpec, place_name};
+use crate::task::{Buffer, TaskSpec};
 use crate::templates::Templates;
 
 /// The kernel's function on the device and the launcher's on the host.

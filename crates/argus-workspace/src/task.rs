@@ -8,6 +8,7 @@ use std::path::PathBuf;
 
 use argus_abi::args::{GLOBAL_CONTEXT_SLOT, KernelAbi, LOCAL_CONTEXT_SLOT, SLOTS};
 use argus_abi::{DType, MAX_DIMS, Member, Role, Tensor};
+use argus_replay::task::place_name;
 
 use crate::error::WorkspaceError;
 
@@ -251,15 +252,6 @@ pub fn assign_sources(kernels: &mut [KernelSpec], files: &[PathBuf]) -> Result<(
         kernel.source.clone_from(file);
     }
     Ok(())
-}
-
-/// The place as users write it.
-pub fn place_name(place: Member) -> &'static str {
-    match place {
-        Member::Aic => "aic",
-        Member::Aiv0 => "aiv0",
-        Member::Aiv1 => "aiv1",
-    }
 }
 
 /// Whether the strides are exactly the row-major ones; empty dimensions count as one.
