@@ -17,17 +17,19 @@ enum Allowed {
 
 const ALLOWED: &[(&str, Allowed)] = &[
     ("argus-abi", Allowed::Only(&[])),
+    ("argus-facts", Allowed::Only(&["argus-abi"])),
     ("argus-gm", Allowed::Only(&[])),
     ("argus-tile", Allowed::Only(&["argus-abi", "argus-gm"])),
-    ("argus-capture", Allowed::Only(&["argus-abi", "argus-gm"])),
-    ("argus-runtime", Allowed::Only(&["argus-abi", "argus-gm", "argus-tile", "argus-capture"])),
-    ("argus-dump", Allowed::Only(&["argus-abi", "argus-capture"])),
-    ("argus-scenes", Allowed::Only(&["argus-abi", "argus-gm", "argus-tile", "argus-runtime"])),
+    ("argus-capture", Allowed::Only(&["argus-abi", "argus-facts", "argus-gm"])),
+    ("argus-runtime", Allowed::Only(&["argus-abi", "argus-facts", "argus-gm", "argus-tile", "argus-capture"])),
+    ("argus-dump", Allowed::Only(&["argus-abi", "argus-facts"])),
+    ("argus-scenes", Allowed::Only(&["argus-abi", "argus-facts", "argus-gm", "argus-tile", "argus-runtime"])),
     (
         "argus-record",
         // Runtime and dump meet here; the tests play scenes.
         Allowed::Only(&[
             "argus-abi",
+            "argus-facts",
             "argus-gm",
             "argus-tile",
             "argus-capture",
@@ -36,17 +38,18 @@ const ALLOWED: &[(&str, Allowed)] = &[
             "argus-scenes",
         ]),
     ),
-    ("argus-text", Allowed::Only(&["argus-abi", "argus-dump"])),
-    ("argus-tui", Allowed::Only(&["argus-abi", "argus-dump", "argus-text"])),
-    ("argus-export", Allowed::Only(&["argus-abi", "argus-dump"])),
+    ("argus-text", Allowed::Only(&["argus-abi", "argus-facts", "argus-dump"])),
+    ("argus-tui", Allowed::Only(&["argus-abi", "argus-facts", "argus-dump", "argus-text"])),
+    ("argus-export", Allowed::Only(&["argus-abi", "argus-facts", "argus-dump"])),
     // The tests write dumps as a collector does.
-    ("argus-find", Allowed::Only(&["argus-abi", "argus-capture", "argus-dump"])),
-    ("argus-trace", Allowed::Only(&["argus-abi", "argus-gm", "argus-tile"])),
+    ("argus-find", Allowed::Only(&["argus-abi", "argus-facts", "argus-dump"])),
+    ("argus-trace", Allowed::Only(&["argus-abi", "argus-facts", "argus-gm", "argus-tile"])),
     (
         "argus-replay",
         // The tests record scenes and replay what they recorded.
         Allowed::Only(&[
             "argus-abi",
+            "argus-facts",
             "argus-gm",
             "argus-tile",
             "argus-capture",
@@ -57,7 +60,7 @@ const ALLOWED: &[(&str, Allowed)] = &[
             "argus-trace",
         ]),
     ),
-    ("argus-workspace", Allowed::Only(&["argus-abi", "argus-gm", "argus-replay"])),
+    ("argus-workspace", Allowed::Only(&["argus-abi", "argus-facts", "argus-gm", "argus-replay"])),
     ("argus", Allowed::Everything),
     ("xtask", Allowed::Only(&[])),
 ];

@@ -5,7 +5,7 @@ use core::mem::{align_of, offset_of, size_of};
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use crate::record::Role;
+use crate::record::{Role, spelled_enum};
 use crate::tensor::Tensor;
 
 /// Slots of a kernel's argument array.
@@ -74,14 +74,9 @@ impl Default for DispatchPayload {
     }
 }
 
-/// Direction of a parameter in a kernel's signature.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-#[repr(i32)]
-pub enum ArgDirection {
-    Scalar = 0,
-    In = 1,
-    Out = 2,
-    Inout = 3,
+spelled_enum! {
+    /// Direction of a parameter in a kernel's signature.
+    ArgDirection { Scalar = 0, "scalar"; In = 1, "in"; Out = 2, "out"; Inout = 3, "inout"; }
 }
 
 impl ArgDirection {
@@ -120,13 +115,14 @@ impl TensorArgType {
     }
 }
 
-/// Which of the two argument conventions a kernel follows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum KernelAbi {
-    /// Slots hold pointers to [`Tensor`] descriptors, then scalars; contexts in slots 48 and 49.
-    Tensors,
-    /// Slots hold raw device addresses and scalars in the order the orchestration chose.
-    Raw,
+spelled_enum! {
+    /// Which of the two argument conventions a kernel follows.
+    KernelAbi {
+        /// Slots hold pointers to [`Tensor`] descriptors, then scalars; contexts in slots 48 and 49.
+        Tensors = 0, "tensor";
+        /// Slots hold raw device addresses and scalars in the order the orchestration chose.
+        Raw = 1, "raw";
+    }
 }
 
 /// A kernel asked for an argument that it was not given.

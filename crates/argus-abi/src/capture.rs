@@ -100,18 +100,9 @@ pub struct TaskEntry {
     /// Number of tensors and scalars.
     pub tensors: u16,
     pub scalars: u16,
-    /// See [`task_state`].
+    /// A [`crate::TaskState`].
     pub state: u8,
     pub reserved: [u8; 39],
-}
-
-/// Values of [`TaskEntry::state`].
-pub mod task_state {
-    pub const COMPLETED: u8 = 0;
-    /// It was running when the run ended.
-    pub const RUNNING: u8 = 1;
-    /// It never started.
-    pub const WAITING: u8 = 2;
 }
 
 /// Producers that fit into one [`EdgesEntry`]; a task with more has several.
@@ -125,28 +116,9 @@ pub struct EdgesEntry {
     pub consumer: u64,
     pub count: u8,
     pub reserved: [u8; 7],
-    /// See [`edge_reason`].
+    /// Each an [`crate::EdgeReason`].
     pub reasons: [u8; 16],
     pub producers: [u64; EDGES_PER_ENTRY],
-}
-
-/// Values of [`EdgesEntry::reasons`].
-pub mod edge_reason {
-    pub const EXPLICIT: u8 = 0;
-    pub const CREATOR: u8 = 1;
-    pub const OVERLAP: u8 = 2;
-    pub const WRITE_AFTER_READ: u8 = 3;
-
-    /// The spelling used in dump files.
-    pub const fn name(reason: u8) -> &'static str {
-        match reason {
-            EXPLICIT => "explicit",
-            CREATOR => "creator",
-            OVERLAP => "overlap",
-            WRITE_AFTER_READ => "write_after_read",
-            _ => "unknown",
-        }
-    }
 }
 
 /// Something that should have been captured and was not, and why.

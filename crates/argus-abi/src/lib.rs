@@ -15,7 +15,7 @@
 //! | [`runs`] | the contiguous pieces of a strided view |
 //! | [`task`] | task ids, core types, member sets |
 //! | [`args`] | the 50 argument slots of a kernel and its two contexts |
-//! | [`record`] | role, stage and kind of a captured argument |
+//! | [`record`] | role, stage and kind of a captured argument; states and edges of tasks |
 //! | [`capture`] | the entries a device writes down while it runs |
 //! | [`fatal`] | the run's error codes |
 #![no_std]
@@ -35,7 +35,7 @@ pub use args::{ArgDirection, DispatchPayload, GlobalContext, KernelArgs, LocalCo
 pub use dtype::DType;
 pub use fatal::FatalCode;
 pub use overlap::Overlap;
-pub use record::{Kind, Role, Stage};
+pub use record::{EdgeReason, Kind, Role, Stage, TaskState};
 pub use task::{CoreType, FuncId, Member, TaskId};
 pub use tensor::{MAX_DIMS, Tensor};
 pub use view::ViewError;

@@ -1,4 +1,4 @@
-//! What a captured argument was to its task, and when it was looked at.
+//! What a captured argument was to its task and when it was looked at; how a task ended and why it waited.
 
 use core::fmt;
 
@@ -11,6 +11,9 @@ macro_rules! spelled_enum {
         pub enum $name { $($(#[$vdoc])* $variant = $number,)+ }
 
         impl $name {
+            /// Every value, in the order of their numbers.
+            pub const ALL: &[$name] = &[$($name::$variant,)+];
+
             /// The value with this number, or `None` for a number nobody assigned.
             pub const fn from_raw(raw: u8) -> Option<Self> {
                 match raw { $($number => Some(Self::$variant),)+ _ => None }
@@ -33,6 +36,8 @@ macro_rules! spelled_enum {
     };
 }
 
+pub(crate) use spelled_enum;
+
 spelled_enum! {
     /// How a task uses an argument.
     Role { Input = 0, "input"; Output = 1, "output"; Inout = 2, "inout"; }
@@ -51,6 +56,31 @@ spelled_enum! {
 spelled_enum! {
     /// Tensor or scalar.
     Kind { Tensor = 0, "tensor"; Scalar = 1, "scalar"; }
+}
+
+spelled_enum! {
+    /// Where a task stood when the run ended.
+    TaskState {
+        Completed = 0, "completed";
+        /// It was running when the run ended.
+        Running = 1, "running";
+        /// It never started.
+        Waiting = 2, "waiting";
+    }
+}
+
+spelled_enum! {
+    /// Why a task waits for another.
+    EdgeReason {
+        /// The orchestration says so.
+        Explicit = 0, "explicit";
+        /// The other created a tensor that it uses.
+        Creator = 1, "creator";
+        /// It reads or writes bytes that the other wrote.
+        Overlap = 2, "overlap";
+        /// It writes bytes that the other reads.
+        WriteAfterRead = 3, "write_after_read";
+    }
 }
 
 impl Role {

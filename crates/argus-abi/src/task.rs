@@ -2,6 +2,8 @@
 
 use core::fmt;
 
+use crate::record::spelled_enum;
+
 /// A task's name: ring in the upper 32 bits, a counter of that ring in the lower.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(transparent)]
@@ -43,6 +45,13 @@ impl fmt::Display for TaskId {
     }
 }
 
+impl fmt::LowerHex for TaskId {
+    /// The shortest form, for people who type it.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        fmt::LowerHex::fmt(&self.0, f)
+    }
+}
+
 impl fmt::Debug for TaskId {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         fmt::Display::fmt(self, f)
@@ -65,28 +74,13 @@ impl fmt::Display for FuncId {
     }
 }
 
-/// The two kinds of core.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-#[repr(i32)]
-pub enum CoreType {
-    /// The matrix core of a cluster.
-    Aic = 0,
-    /// One of the two vector cores of a cluster.
-    Aiv = 1,
-}
-
-impl CoreType {
-    pub const fn name(self) -> &'static str {
-        match self {
-            CoreType::Aic => "aic",
-            CoreType::Aiv => "aiv",
-        }
-    }
-}
-
-impl fmt::Display for CoreType {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.pad(self.name())
+spelled_enum! {
+    /// The two kinds of core.
+    CoreType {
+        /// The matrix core of a cluster.
+        Aic = 0, "aic";
+        /// One of the two vector cores of a cluster.
+        Aiv = 1, "aiv";
     }
 }
 

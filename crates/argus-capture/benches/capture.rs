@@ -10,7 +10,8 @@ use std::time::{Duration, Instant};
 
 use argus_abi::capture::{ArgumentEntry, EdgesEntry, EntryHeader, SkipEntry, TaskEntry};
 use argus_abi::{DType, Tensor};
-use argus_capture::{CaptureConfig, Recorded, Recorder, Session, Sink, TransportKind};
+use argus_capture::{CaptureConfig, Recorded, Recorder, Session, TransportKind};
+use argus_facts::Sink;
 use argus_gm::{Fill, GlobalMemory};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use xxhash_rust::xxh3::Xxh3;
@@ -95,8 +96,8 @@ fn timed<T>(
     let (session, mut lanes) = Session::start(memory, config, sink).expect("memory for one lane");
     let result = record(&mut lanes[0]);
     drop(lanes);
-    let (_, ledger) = session.finish();
-    assert!(ledger.is_complete(), "{ledger:?}");
+    let (_, account) = session.finish();
+    assert!(account.is_complete(), "{account:?}");
     result
 }
 

@@ -12,9 +12,9 @@ use zerocopy::FromBytes;
 
 use crate::error::CaptureError;
 use crate::ring::EntryBytes;
-use crate::sink::Sink;
 use crate::transport::LaneSource;
 use crate::wait::Idle;
+use argus_facts::Sink;
 
 /// What came so far becomes readable by others at least this often.
 const FLUSH_EVERY: Duration = Duration::from_millis(50);

@@ -14,7 +14,7 @@
 //! * **Nothing is cut, nothing is overwritten.** A payload of any size passes through a ring of any size in
 //!   pieces and reaches the sink whole. A full ring makes its recorder wait; waiting is counted and visible
 //!   ([`CaptureStatus::is_waiting`]), so that nobody takes it for a stuck run.
-//! * **Every loss is counted.** What a recorder was given and a sink did not take is in the [`Ledger`], as
+//! * **Every loss is counted.** What a recorder was given and a sink did not take is in the [`argus_facts::Ledger`], as
 //!   the difference of the two: a collector that died, a sink that failed, capture memory that was too
 //!   small. No recorder waits for a collector that is gone.
 //! * **Order within a lane**, the order of recording. **None across lanes**: task ids and times relate them.
@@ -29,9 +29,8 @@
 //! | `ring` | a lane's memory; the only unsafe code |
 //! | `gather`, `recorder` | device half |
 //! | `transport` | reading a lane in place or by copies |
-//! | `collector`, [`Sink`] | host half |
+//! | `collector`, [`argus_facts::Sink`] | host half |
 //! | `session` | one capture from start to finish |
-//! | [`times`] | when what ran where |
 
 pub mod control;
 mod sync;
@@ -50,14 +49,9 @@ mod recorder;
 #[cfg(not(loom_capture))]
 mod ring;
 #[cfg(not(loom_capture))]
-pub mod select;
-#[cfg(not(loom_capture))]
 mod session;
-mod sink;
 #[cfg(not(loom_capture))]
 mod status;
-#[cfg(not(loom_capture))]
-pub mod times;
 #[cfg(not(loom_capture))]
 mod transport;
 #[cfg(not(loom_capture))]
@@ -66,13 +60,10 @@ mod wait;
 #[cfg(not(loom_capture))]
 pub use {
     error::CaptureError,
-    ledger::{LaneLedger, Ledger},
+    ledger::Account,
     recorder::{LaneRecorder, Recorded, WhenFull},
-    select::{Candidate, Decision, Level, Selection, Selector, SelectorError},
     session::{CaptureConfig, Recorder, Session, TransportKind},
     status::{CaptureStatus, Progress},
     transport::{CopyFrom, DeviceCopies},
     wait::HostBackoff,
 };
-
-pub use sink::Sink;

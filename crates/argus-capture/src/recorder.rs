@@ -5,11 +5,11 @@
 
 use std::sync::atomic::Ordering;
 
-use argus_abi::Tensor;
 use argus_abi::capture::{
     ArgumentEntry, EDGES_PER_ENTRY, ENTRY_BYTES, ENTRY_MAGIC, ENTRY_VERSION, EdgesEntry, EntryHeader,
     SkipEntry, TaskEntry, argument_flags, skip_reason, what,
 };
+use argus_abi::{EdgeReason, TaskId, Tensor};
 use argus_gm::GlobalMemory;
 use zerocopy::{Immutable, IntoBytes};
 
@@ -102,20 +102,20 @@ impl<B: Backoff> LaneRecorder<B> {
     }
 
     /// Records the tasks that `consumer` waits for, each with its reason, in as many entries as that takes.
-    pub fn edges(&mut self, consumer: u64, producers: &[(u64, u8)]) -> Recorded {
+    pub fn edges(&mut self, consumer: TaskId, producers: &[(TaskId, EdgeReason)]) -> Recorded {
         let mut outcome = Recorded::Whole;
         for part in producers.chunks(EDGES_PER_ENTRY) {
             let mut entry = EdgesEntry {
                 header: self.header(what::EDGES),
-                consumer,
+                consumer: consumer.raw(),
                 count: part.len() as u8,
                 reserved: [0; 7],
                 reasons: [0; 16],
                 producers: [0; EDGES_PER_ENTRY],
             };
             for (index, &(producer, reason)) in part.iter().enumerate() {
-                entry.producers[index] = producer;
-                entry.reasons[index] = reason;
+                entry.producers[index] = producer.raw();
+                entry.reasons[index] = reason as u8;
             }
             if self.push_plain(&entry) == Recorded::Lost {
                 outcome = Recorded::Lost;

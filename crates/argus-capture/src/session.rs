@@ -5,14 +5,14 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle, Thread};
 
+use argus_facts::{Ledger, RingLedger, Sink};
 use argus_gm::{Buffer, Fill, GlobalMemory};
 
 use crate::collector::{Collector, Tally};
 use crate::error::CaptureError;
-use crate::ledger::{LaneLedger, Ledger};
+use crate::ledger::{Account, settle};
 use crate::recorder::{LaneRecorder, WhenFull};
 use crate::ring::{self, ConsumerHalf, LaneLayout, ProducerHalf};
-use crate::sink::Sink;
 use crate::status::CaptureStatus;
 use crate::transport::{Copied, DeviceCopies, LaneSource, Mapped};
 use crate::wait::HostBackoff;
@@ -197,7 +197,7 @@ impl<S: Sink + 'static> Session<S> {
     ///
     /// All recorders must have been closed or dropped. If one was not, what it has recorded so far is
     /// collected, the rest is lost, and the ledger says so.
-    pub fn finish(mut self) -> (Option<S>, Ledger) {
+    pub fn finish(mut self) -> (Option<S>, Account) {
         let (sink, mut failure) = match self.end() {
             Ok((sink, failure)) => (Some(sink), failure),
             Err(error) => (None, Some(error)),
@@ -207,22 +207,22 @@ impl<S: Sink + 'static> Session<S> {
         // The account of mapped lanes is read in the same way, but not counted as copied.
         let uncounted = AtomicU64::new(0);
         let copied = if by_copy { &*self.copied } else { &uncounted };
-        let mut lanes = Vec::with_capacity(self.lanes.buffers.len());
+        let mut rings = Vec::with_capacity(self.lanes.buffers.len());
         for (buffer, tally) in self.lanes.buffers.iter().zip(self.tallies.iter()) {
-            match LaneLedger::settle(&device, buffer.addr, tally, copied) {
-                Ok(lane) => lanes.push(lane),
+            match settle(&device, buffer.addr, tally, copied) {
+                Ok(ring) => rings.push(ring),
                 Err(error) => {
                     failure.get_or_insert(error);
-                    lanes.push(LaneLedger::default());
+                    rings.push(RingLedger::default());
                 }
             }
         }
-        let mut ledger = Ledger { lanes, bytes_copied: self.copied.load(Ordering::Relaxed), failure };
-        let LaneLedger { lost_entries: entries, lost_bytes: bytes, .. } = ledger.total();
-        if self.transport == TransportKind::AfterSync && ledger.failure.is_none() && entries > 0 {
-            ledger.failure = Some(CaptureError::DidNotFit { entries, bytes });
+        let ledger = Ledger { rings };
+        let RingLedger { lost_entries: entries, lost_bytes: bytes, .. } = ledger.total();
+        if self.transport == TransportKind::AfterSync && failure.is_none() && entries > 0 {
+            failure = Some(CaptureError::DidNotFit { entries, bytes });
         }
-        (sink, ledger)
+        (sink, Account { ledger, bytes_copied: self.copied.load(Ordering::Relaxed), failure })
     }
 }
 

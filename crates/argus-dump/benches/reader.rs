@@ -17,9 +17,9 @@ use argus_abi::capture::{
     ArgumentEntry, ENTRY_MAGIC, ENTRY_VERSION, EntryHeader, TaskEntry, argument_flags, what,
 };
 use argus_abi::{CoreType, DType};
-use argus_capture::Sink;
 use argus_dump::read::{Dump, Record};
-use argus_dump::{DumpInfo, DumpOptions, DumpWriter, KernelInfo, RunEnd};
+use argus_dump::{DumpInfo, DumpOptions, DumpWriter, RunEnd};
+use argus_facts::{KernelInfo, Sink};
 
 const RECORDS: u64 = 1_000_000;
 const ENTRIES: u64 = 100_000;

@@ -13,8 +13,8 @@ use argus_abi::capture::{
     ArgumentEntry, ENTRY_MAGIC, ENTRY_VERSION, EntryHeader, TaskEntry, argument_flags, what,
 };
 use argus_abi::{CoreType, DType};
-use argus_capture::Sink;
-use argus_dump::{DumpInfo, DumpOptions, DumpWriter, KernelInfo, RunEnd, new_run_id};
+use argus_dump::{DumpInfo, DumpOptions, DumpWriter, RunEnd, new_run_id};
+use argus_facts::{KernelInfo, Sink};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 use memmap2::MmapMut;
 

@@ -1,14 +1,14 @@
 //! Which records of a dump are meant.
 //!
-//! Conditions are those that select what is captured, see [`argus_capture::select`], and two that only a dump
+//! Conditions are those that select what is captured, see [`argus_facts::select`], and two that only a dump
 //! can answer: `nan` and `index`. All of them must hold. What matches nothing is an error that says what there
 //! is, because an empty answer teaches nobody anything.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
-use argus_abi::{DType, FuncId, Kind, Role, Stage};
-use argus_capture::select::{Condition, KEYS, Subject, parse_range};
+use argus_abi::{DType, FuncId, Kind, Role, Stage, TaskId};
+use argus_facts::select::{Condition, KEYS, Subject, parse_range};
 use rayon::prelude::*;
 use thiserror::Error;
 
@@ -133,14 +133,11 @@ impl Test {
             };
         };
         match condition {
-            Condition::Task(_) => list(all().map(|record| format!("0x{:016x}", record.task_id))),
+            Condition::Task(_) => list(all().map(|record| record.task_id.to_string())),
             Condition::Kernel(_) => {
                 list(all().map(|record| dump.kernel_names(&record)).filter(|names| !names.is_empty()))
             }
-            Condition::Func(_) => list(all().flat_map(|record| {
-                let ids: Vec<i32> = record.func_ids().to_vec();
-                ids
-            })),
+            Condition::Func(_) => list(all().flat_map(|record| record.func_ids.to_vec())),
             Condition::Stage(_) => list(all().map(|record| record.stage.name())),
             Condition::Role(_) => list(all().map(|record| record.role.name())),
             Condition::Arg(_) => list(all().map(|record| record.arg_index)),
@@ -213,7 +210,7 @@ struct Candidate<'a> {
 }
 
 impl Subject for Candidate<'_> {
-    fn task(&self) -> u64 {
+    fn task(&self) -> TaskId {
         self.record.task_id
     }
 
@@ -224,11 +221,11 @@ impl Subject for Candidate<'_> {
         };
         // Whatever a listing shows can be asked for: a name, the number of a kernel without one, all together.
         let all_together = || name.contains('+') && self.dump.kernel_names(self.record) == name;
-        self.record.func_ids().iter().any(named) || all_together()
+        self.record.func_ids.iter().any(named) || all_together()
     }
 
     fn has_func(&self, func: FuncId) -> bool {
-        self.record.func_ids().iter().any(|&id| i64::from(id) == i64::from(func.0))
+        self.record.func_ids.iter().any(|&id| i64::from(id) == i64::from(func.0))
     }
 
     fn stage(&self) -> Stage {

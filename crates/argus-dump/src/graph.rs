@@ -1,19 +1,11 @@
 //! graph.json: kernels, tasks, edges and scopes.
 
-use argus_abi::capture::{edge_reason, task_state};
+use argus_abi::TaskState;
+use argus_facts::{Edge, KernelInfo};
 
-use crate::info::KernelInfo;
 use crate::journal::TaskRecord;
 use crate::manifest::put_task_keys;
 use crate::text::{put, put_list, put_string, put_u64, put_word};
-
-/// A task waits for another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Edge {
-    pub(crate) from: u64,
-    pub(crate) to: u64,
-    pub(crate) reason: u8,
-}
 
 /// The whole text; `tasks` sorted by id, `edges` sorted.
 pub(crate) fn text(kernels: &[KernelInfo], tasks: &[TaskRecord], edges: &[Edge]) -> Vec<u8> {
@@ -27,10 +19,10 @@ pub(crate) fn text(kernels: &[KernelInfo], tasks: &[TaskRecord], edges: &[Edge])
         put(out, ", \"core_type\": \"");
         put(out, kernel.core_type.name());
         put(out, "\", \"abi\": \"");
-        put(out, kernel.abi_name());
+        put(out, kernel.abi.name());
         put(out, "\", \"signature\": ");
         put_list(out, &kernel.signature, |out, direction| {
-            put(out, ["\"scalar\"", "\"in\"", "\"out\"", "\"inout\""][*direction as usize]);
+            put_string(out, direction.name());
         });
     });
     put(&mut out, ",\n");
@@ -45,17 +37,17 @@ pub(crate) fn text(kernels: &[KernelInfo], tasks: &[TaskRecord], edges: &[Edge])
         put(out, ", \"scalars\": ");
         put_u64(out, task.scalars.into());
         put(out, ", \"state\": \"");
-        put(out, state_name(task.state));
+        put(out, TaskState::from_raw(task.state).map_or("unknown", TaskState::name));
         put(out, "\"");
     });
     put(&mut out, ",\n");
     section(&mut out, "edges", edges, |out, edge| {
         put(out, "\"from\": ");
-        put_word(out, edge.from);
+        put_word(out, edge.from.raw());
         put(out, ", \"to\": ");
-        put_word(out, edge.to);
+        put_word(out, edge.to.raw());
         put(out, ", \"reason\": \"");
-        put(out, edge_reason::name(edge.reason));
+        put(out, edge.reason.name());
         put(out, "\"");
     });
     put(&mut out, ",\n");
@@ -89,13 +81,4 @@ fn scopes(tasks: &[TaskRecord]) -> Vec<(u32, u64)> {
         *counts.entry(task.scope_depth).or_insert(0) += 1;
     }
     counts.into_iter().collect()
-}
-
-fn state_name(state: u8) -> &'static str {
-    match state {
-        task_state::COMPLETED => "completed",
-        task_state::RUNNING => "running",
-        task_state::WAITING => "waiting",
-        _ => "unknown",
-    }
 }

@@ -3,10 +3,8 @@
 use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::PathBuf;
 
-use argus_abi::args::KernelAbi;
-use argus_abi::{ArgDirection, CoreType, DType, Kind};
-use argus_capture::times::RunTimes;
-use serde::Serialize;
+use argus_abi::{DType, Kind};
+use argus_facts::{KernelInfo, Ledger, RunTimes};
 use serde_json::{Map, Value};
 
 /// How a dump is written.
@@ -44,32 +42,6 @@ impl StatsMode {
             StatsMode::Off => "off",
             StatsMode::Beside => "beside",
             StatsMode::Instead => "instead",
-        }
-    }
-}
-
-/// A kernel of the program.
-#[derive(Clone, Debug)]
-pub struct KernelInfo {
-    pub func_id: u32,
-    pub name: String,
-    pub core_type: CoreType,
-    pub signature: Vec<ArgDirection>,
-    pub abi: KernelAbi,
-}
-
-impl KernelInfo {
-    pub(crate) fn abi_number(&self) -> u8 {
-        match self.abi {
-            KernelAbi::Tensors => 0,
-            KernelAbi::Raw => 1,
-        }
-    }
-
-    pub(crate) fn abi_name(&self) -> &'static str {
-        match self.abi {
-            KernelAbi::Tensors => "tensor",
-            KernelAbi::Raw => "raw",
         }
     }
 }
@@ -131,29 +103,12 @@ impl RunStatus {
     }
 }
 
-/// What one lane lost, and how long its device waited for the collector.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct LaneLedger {
-    pub lost_entries: u64,
-    pub lost_bytes: u64,
-    pub waits: u64,
-    pub wait_ns: u64,
-}
-
-/// What was lost on the way, over all lanes and lane by lane.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
-pub struct LedgerSummary {
-    pub lost_entries: u64,
-    pub lost_bytes: u64,
-    pub lanes: Vec<LaneLedger>,
-}
-
 /// What is known when the run is over.
 #[derive(Clone, Debug, Default)]
 pub struct RunEnd {
     pub status: RunStatus,
     pub error: Option<String>,
-    pub ledger: LedgerSummary,
+    pub ledger: Ledger,
     /// Faults that were made on purpose, free in form.
     pub injections: Vec<Value>,
     /// When what ran where; empty if nobody knows.

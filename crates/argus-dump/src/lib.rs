@@ -1,7 +1,7 @@
 //! A dump at rest.
 //!
 //! What comes in: the entries and payload bytes that a collector drains, through
-//! [`argus_capture::Sink`]. What goes out: one directory. The other way round, [`read::Dump`] opens a directory
+//! [`argus_facts::Sink`]. What goes out: one directory. The other way round, [`read::Dump`] opens a directory
 //! that this crate wrote, or the reference at any point of its history, and gives records and payloads.
 //!
 //! ```text
@@ -62,12 +62,11 @@ pub mod verify;
 pub mod writer;
 
 /// What [`DumpWriter`] is: whoever writes a dump needs these calls.
-pub use argus_capture::Sink;
+pub use argus_facts::Sink;
 pub use directory::RunDirectory;
 pub use error::{DumpError, Saved};
 pub use info::{
-    DumpInfo, DumpOptions, DumpSummary, KernelInfo, LaneLedger, LedgerSummary, OrchestrationArg, RunEnd,
-    RunStatus, StatsMode, new_run_id,
+    DumpInfo, DumpOptions, DumpSummary, OrchestrationArg, RunEnd, RunStatus, StatsMode, new_run_id,
 };
 pub use journal::{Journal, JournalError};
 pub use writer::DumpWriter;

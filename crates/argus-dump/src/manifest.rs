@@ -4,8 +4,9 @@ use std::sync::mpsc::channel;
 
 use argus_abi::capture::{argument_flags, skip_reason};
 use argus_abi::{DType, Kind, Role, Stage};
+use argus_facts::{FuncIds, KernelInfo, kernel::joined_names};
 
-use crate::info::{DumpInfo, DumpSummary, KernelInfo, RunEnd};
+use crate::info::{DumpInfo, DumpSummary, RunEnd};
 use crate::journal::{ArgumentRecord, SkipRecord, TaskRecord, marks};
 use crate::numbers::{Number, number};
 use crate::run::argument as orchestration_argument;
@@ -122,7 +123,7 @@ fn put_head(out: &mut Vec<u8>, contents: &Contents<'_>) {
     count(out, "output_tensors", roles[1]);
     count(out, "inout_tensors", roles[2]);
     count(out, "truncated_tensors", 0);
-    count(out, "dropped_records", end.ledger.lost_entries);
+    count(out, "dropped_records", end.ledger.total().lost_entries);
     count(out, "dropped_overwrite", 0);
     text(out, "bin_file", PAYLOAD_FILE);
 
@@ -141,7 +142,7 @@ fn put_head(out: &mut Vec<u8>, contents: &Contents<'_>) {
     count(out, "partial_records", summary.partial);
     count(out, "payload_bytes", summary.payload_bytes);
     count(out, "stored_bytes", summary.stored_bytes);
-    count(out, "dropped_bytes", end.ledger.lost_bytes);
+    count(out, "dropped_bytes", end.ledger.total().lost_bytes);
     put_lines(out, "skipped", contents.skipped, put_skip);
     put_lines(out, "orchestration_args", &info.orchestration_args, |out, argument| {
         put(out, &orchestration_argument(argument).to_string());
@@ -305,17 +306,11 @@ fn put_statistics(out: &mut Vec<u8>, statistics: &Statistics) {
 
 /// What a task's entry adds to each of its records, with the separator before it.
 pub(crate) fn put_task_keys(out: &mut Vec<u8>, task: &TaskRecord, kernels: &[KernelInfo]) {
-    let mut func_ids = [0; 3];
-    let mut count = 0;
-    for func_id in task.func_ids.into_iter().filter(|&func_id| func_id >= 0) {
-        func_ids[count] = func_id;
-        count += 1;
-    }
-    let func_ids = &func_ids[..count];
+    let func_ids: FuncIds = task.func_ids.into_iter().collect();
     put(out, ", \"func_id\": ");
-    put_list(out, func_ids, |out, &func_id| put_i64(out, func_id.into()));
+    put_list(out, &func_ids, |out, &func_id| put_i64(out, func_id.into()));
     put(out, ", \"kernel\": ");
-    put_string(out, &kernel_names(func_ids, kernels));
+    put_string(out, &kernel_names(&func_ids, kernels));
     put(out, ", \"blocks\": ");
     put_u64(out, task.blocks.into());
     put(out, ", \"cores\": ");
@@ -343,20 +338,10 @@ pub(crate) fn put_task_keys(out: &mut Vec<u8>, task: &TaskRecord, kernels: &[Ker
 
 /// The different kernels of a task by name, or by number where the program named none.
 fn kernel_names(func_ids: &[i32], kernels: &[KernelInfo]) -> String {
-    let mut names = String::new();
-    for (index, func_id) in func_ids.iter().enumerate() {
-        if func_ids[..index].contains(func_id) {
-            continue;
-        }
-        if !names.is_empty() {
-            names.push('+');
-        }
-        match kernels.iter().find(|kernel| i64::from(kernel.func_id) == i64::from(*func_id)) {
-            Some(kernel) => names.push_str(&kernel.name),
-            None => names.push_str(&func_id.to_string()),
-        }
-    }
-    names
+    joined_names(func_ids, |func_id| {
+        let kernel = kernels.iter().find(|kernel| i64::from(kernel.func_id) == i64::from(func_id));
+        kernel.map(|kernel| kernel.name.as_str())
+    })
 }
 
 fn stage_name(stage: u8) -> &'static str {

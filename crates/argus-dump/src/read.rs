@@ -18,7 +18,7 @@
 //! | `row` | the entries of a manifest in memory |
 //! | `split` | a manifest read by several threads |
 //! | `json` | values that nobody vouches for |
-//! | `graph`, `graph_file` | tasks, kernels and edges; and those of graph.json |
+//! | `graph_file` | tasks, kernels and edges of graph.json |
 //! | `run` | what run.json says |
 //! | `error` | why a dump, or a payload of it, cannot be read |
 
@@ -26,7 +26,6 @@ mod dump;
 mod entry;
 mod error;
 mod foreign;
-mod graph;
 mod graph_file;
 mod json;
 mod locate;
@@ -42,7 +41,6 @@ pub use dump::{Age, Dump, Ending, Losses, Skip};
 pub(crate) use entry::is_row_major;
 pub use error::{OpenError, PayloadError};
 pub(crate) use foreign::Listed;
-pub use graph::{Edge, Graph, Kernel, Task};
 pub(crate) use graph_file::parse as parse_graph;
 pub(crate) use ours::Table;
 pub use record::{Record, Scalar};

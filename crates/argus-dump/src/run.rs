@@ -3,6 +3,7 @@
 use std::io;
 use std::path::Path;
 
+use argus_facts::{Ledger, RingLedger};
 use serde_json::{Value, json};
 
 use crate::atomic;
@@ -54,7 +55,7 @@ fn describe(
         run["status"] = end.status.name().into();
         run["error"] = json!(end.error);
         run["ended"] = jiff::Zoned::now().strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string().into();
-        run["ledger"] = json!(end.ledger);
+        run["ledger"] = ledger(&end.ledger);
         if !end.injections.is_empty() {
             run["injections"] = json!(end.injections);
         }
@@ -70,6 +71,26 @@ fn describe(
         });
     }
     run
+}
+
+fn ledger(ledger: &Ledger) -> Value {
+    let total = ledger.total();
+    let ring = |ring: &RingLedger| {
+        json!({
+            "entries": ring.entries,
+            "arguments": ring.arguments,
+            "payload_bytes": ring.payload_bytes,
+            "lost_entries": ring.lost_entries,
+            "lost_bytes": ring.lost_bytes,
+            "waits": ring.waits,
+            "wait_ns": ring.wait_ns,
+        })
+    };
+    json!({
+        "lost_entries": total.lost_entries,
+        "lost_bytes": total.lost_bytes,
+        "lanes": ledger.rings.iter().map(ring).collect::<Vec<_>>(),
+    })
 }
 
 /// One argument of the orchestration function.

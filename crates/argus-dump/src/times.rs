@@ -3,7 +3,7 @@
 //! One line for each kernel call and for each wait of the capture, with numbers in a fixed order: a run has many of them.
 
 use argus_abi::{FuncId, Member, Stage, TaskId};
-use argus_capture::times::{CaptureWait, CoreTimes, PartTime, RunTimes};
+use argus_facts::{CaptureWait, CoreTimes, PartTime, RunTimes};
 use serde::Deserialize;
 
 use crate::text::{put, put_list, put_u64, put_word};
@@ -13,7 +13,7 @@ const SCHEMA: &str = "argus-timeline-1";
 /// The whole text.
 pub(crate) fn text(times: &RunTimes) -> Vec<u8> {
     let parts: usize = times.cores.iter().map(|core| core.parts.len()).sum();
-    let waits: usize = times.lanes.iter().map(Vec::len).sum();
+    let waits: usize = times.control_threads.iter().map(Vec::len).sum();
     let mut out = Vec::with_capacity(1024 + (parts + waits) * 96);
     put(&mut out, "{\n  \"schema\": \"");
     put(&mut out, SCHEMA);
@@ -35,7 +35,7 @@ pub(crate) fn text(times: &RunTimes) -> Vec<u8> {
     });
     put(&mut out, ",\n  \"capture_wait\": [\"task_id\", \"stage\", \"started_ns\", \"ended_ns\"]");
     put(&mut out, ",\n  \"control_threads\": ");
-    put_list(&mut out, &times.lanes, |out, waits| {
+    put_list(&mut out, &times.control_threads, |out, waits| {
         put(out, "\n    ");
         put_list(out, waits, |out, wait| {
             row(out, wait.task, wait.stage as u64, &[wait.started_ns, wait.ended_ns]);
@@ -109,7 +109,7 @@ pub(crate) fn parse(text: &[u8]) -> Result<RunTimes, String> {
             let stage = Stage::from_raw(stage).ok_or_else(|| format!("there is no stage {stage}"))?;
             waits.push(CaptureWait { task: task(id)?, stage, started_ns, ended_ns });
         }
-        times.lanes.push(waits);
+        times.control_threads.push(waits);
     }
     Ok(times)
 }
@@ -139,7 +139,7 @@ mod tests {
                 core(2, Member::Aic, vec![part(u64::MAX, 3), part(0, 4)]),
                 core(5, Member::Aiv1, vec![part(1, 3)]),
             ],
-            lanes: vec![Vec::new(), vec![wait]],
+            control_threads: vec![Vec::new(), vec![wait]],
         }
     }
 

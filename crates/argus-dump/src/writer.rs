@@ -4,13 +4,12 @@ use std::path::{Path, PathBuf};
 
 use argus_abi::capture::{ArgumentEntry, EdgesEntry, SkipEntry, TaskEntry, argument_flags};
 use argus_abi::{DType, Kind, MAX_DIMS, Stage};
-use argus_capture::Sink;
-use argus_capture::times::RunTimes;
+use argus_facts::{Edge, RunTimes, Sink};
 
 use crate::atomic::{self, Draft};
 use crate::directory::holds_dump;
 use crate::error::{DumpError, Saved};
-use crate::graph::{self, Edge};
+use crate::graph;
 use crate::info::{DumpInfo, DumpOptions, DumpSummary, RunEnd, StatsMode};
 use crate::journal::{
     ArgumentRecord, EdgesRecord, Journal, JournalFile, LossRecord, SkipRecord, TaskRecord, kind, marks,
@@ -176,7 +175,7 @@ impl DumpWriter {
     }
 
     fn write_end(&mut self, end: &RunEnd, summary: &DumpSummary) -> Result<(), Failure> {
-        for (lane, ledger) in (0..).zip(&end.ledger.lanes) {
+        for (lane, ledger) in (0..).zip(&end.ledger.rings) {
             let record = LossRecord {
                 lane,
                 reserved: 0,
@@ -242,6 +241,7 @@ impl DumpWriter {
     }
 
     fn summary(&self, end: &RunEnd) -> DumpSummary {
+        let lost = end.ledger.total();
         let mut summary = DumpSummary {
             directory: self.directory.clone(),
             records: self.records.len() as u64,
@@ -249,8 +249,8 @@ impl DumpWriter {
             edges: self.edges.len() as u64,
             stored_bytes: self.files.payload.stored_bytes(),
             skipped: self.skipped.len() as u64,
-            lost_entries: end.ledger.lost_entries,
-            lost_bytes: end.ledger.lost_bytes,
+            lost_entries: lost.lost_entries,
+            lost_bytes: lost.lost_bytes,
             ..DumpSummary::default()
         };
         for record in &self.records {
@@ -365,9 +365,10 @@ impl Sink for DumpWriter {
 
     fn edges(&mut self, entry: &EdgesEntry) -> Result<(), DumpError> {
         let record = EdgesRecord::from(entry);
+        let edges = record.edges().map_err(|_| DumpError::Order("an edge has an unknown reason"))?;
         let appended = self.files.append(kind::EDGES, &record);
         appended.map_err(|failure| self.report(&failure))?;
-        self.edges.extend(record.edges().map(|(from, reason)| Edge { from, to: record.consumer, reason }));
+        self.edges.extend(edges);
         Ok(())
     }
 

@@ -2,12 +2,12 @@
 
 use std::sync::OnceLock;
 
-use argus_abi::{Role, Stage};
+use argus_abi::{Role, Stage, TaskId};
 use argus_dump::read::{Age, Dump, Record};
 use rustc_hash::FxHashMap;
 
 /// What the reference takes for a unique key.
-type Key = (u64, Option<u8>, Stage, Role, u32);
+type Key = (TaskId, Option<u8>, Stage, Role, u32);
 
 /// Names of all records of a dump. A name does not depend on which records are exported with it.
 pub(crate) struct Names<'a> {
@@ -60,6 +60,6 @@ impl<'a> Names<'a> {
             Some(count) => format!("_{count}"),
             None => String::new(),
         };
-        format!("task_0x{:016x}{member}_{stage}_{role}{}{repeat}", record.task_id, record.arg_index)
+        format!("task_{}{member}_{stage}_{role}{}{repeat}", record.task_id, record.arg_index)
     }
 }

@@ -140,9 +140,9 @@ pub(crate) fn index_item(dump: &Dump, record: &Record, name: &str, stored: Resul
     }
     put("true_dtype", true_dtype(record.dtype).into());
     put("index", record.index.into());
-    put("task_id", hex(record.task_id).into());
+    put("task_id", record.task_id.to_string().into());
     put("kernel", dump.kernel_names(record).into());
-    put("func_ids", json!(record.func_ids()));
+    put("func_ids", json!(*record.func_ids));
     if let Some(member) = record.subtask {
         put("subtask_id", member.into());
     }

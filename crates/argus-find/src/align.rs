@@ -7,6 +7,7 @@
 
 use std::hash::{Hash, Hasher};
 
+use argus_abi::TaskId;
 use argus_dump::read::Dump;
 use rustc_hash::{FxHashMap, FxHasher};
 
@@ -49,7 +50,7 @@ pub fn align(left: Side<'_>, right: Side<'_>) -> Alignment {
 
 /// Only if every id that both have stands for the same work, and one side has no task that the other lacks.
 fn by_id(left: Side<'_>, right: Side<'_>) -> Option<Alignment> {
-    let places: FxHashMap<u64, usize> =
+    let places: FxHashMap<TaskId, usize> =
         right.tasks.iter().enumerate().map(|(at, task)| (task.id, at)).collect();
     let mut pairs = vec![None; left.tasks.len()];
     let mut taken = vec![false; right.tasks.len()];

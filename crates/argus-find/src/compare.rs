@@ -4,8 +4,10 @@ use argus_abi::{DType, Kind};
 use argus_dump::numbers::{element, number};
 use argus_dump::read::{Record, Scalar};
 
+use argus_facts::Expected;
+
 use crate::metrics::{Judgement, Metrics, Pair, Tolerance, ToleranceError, judge, measure};
-use crate::search::{Expected, Options};
+use crate::search::Options;
 use crate::verdict::Agreement;
 
 /// Tolerances that were asked for; what is not given is the default of the dtype.

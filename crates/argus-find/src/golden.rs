@@ -11,7 +11,7 @@ use std::fs;
 use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
-use argus_abi::{DType, Stage};
+use argus_abi::{DType, Stage, TaskId};
 use argus_dump::numbers::element;
 use npyz::{NpyHeader, Order, TypeChar};
 use rustc_hash::FxHashMap;
@@ -35,14 +35,14 @@ pub enum GoldenError {
         path.display()
     )]
     Empty { path: PathBuf },
-    #[error("{first} and {second} both stand for argument {argument} of task 0x{task:016x}")]
-    Twice { first: String, second: String, task: u64, argument: u32 },
+    #[error("{first} and {second} both stand for argument {argument} of task {task}")]
+    Twice { first: String, second: String, task: TaskId, argument: u32 },
 }
 
 /// What a value is expected of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub struct Place {
-    pub task: u64,
+    pub task: TaskId,
     pub argument: u32,
     pub stage: Stage,
 }
@@ -159,7 +159,7 @@ fn place(stem: &str) -> Option<Place> {
     let at = stem.find("0x")?;
     let hex = &stem[at + 2..];
     let digits = hex.find(|letter: char| !letter.is_ascii_hexdigit()).unwrap_or(hex.len());
-    let task = u64::from_str_radix(&hex[..digits], 16).ok()?;
+    let task = TaskId::from_raw(u64::from_str_radix(&hex[..digits], 16).ok()?);
     let rest = &hex[digits..];
     let number = rest.len() - rest.trim_end_matches(|letter: char| letter.is_ascii_digit()).len();
     let argument = rest[rest.len() - number..].parse().ok()?;
@@ -374,12 +374,13 @@ mod tests {
 
     #[test]
     fn names_tell_task_stage_and_argument() {
-        let after = |task, argument| Some(Place { task, argument, stage: Stage::AfterCompletion });
+        let id = TaskId::from_raw;
+        let after = |task, argument| Some(Place { task: id(task), argument, stage: Stage::AfterCompletion });
         assert_eq!(place("task_0x0000000200000001_after_out2"), after(0x2_0000_0001, 2));
         assert_eq!(place("0x1_0"), after(1, 0));
         assert_eq!(
             place("task_0x0000000200000001_before_inout12"),
-            Some(Place { task: 0x2_0000_0001, argument: 12, stage: Stage::BeforeDispatch })
+            Some(Place { task: id(0x2_0000_0001), argument: 12, stage: Stage::BeforeDispatch })
         );
         assert_eq!(place("weights"), None);
         assert_eq!(place("0x1_out"), None);

@@ -146,7 +146,7 @@ pub fn report(subject: Side<'_>, expectation: &Expectation<'_>, findings: &Findi
         .enumerate()
         .map(|(number, first)| FirstWrong {
             task: position[first.task],
-            id: format!("0x{:016x}", tasks.get(first.task).id),
+            id: tasks.get(first.task).id.to_string(),
             kernel: tasks.get(first.task).kernel.clone(),
             downstream: first.downstream,
             outputs: if number < CLOSE {
@@ -238,7 +238,7 @@ fn task_report(subject: Side<'_>, findings: &Findings, at: usize) -> TaskReport 
     }
     let compared = |list: &[Comparison]| list.iter().map(compared).collect();
     TaskReport {
-        id: format!("0x{:016x}", task.id),
+        id: task.id.to_string(),
         kernel: task.kernel.clone(),
         verdict: finding.verdict.name(),
         why,

@@ -1,7 +1,8 @@
 //! Every output of a dump compared with what it should be, and what that makes of its tasks.
 
-use argus_abi::{DType, Kind, Role, Stage};
+use argus_abi::{DType, Kind, Stage};
 use argus_dump::read::{Dump, Record};
+use argus_facts::{Argument, Call, Expected, NoReference, References};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -31,42 +32,6 @@ impl Expectation<'_> {
             Expectation::Isolated(_) => "each kernel's reference on the captured inputs",
         }
     }
-}
-
-/// Kernels as they should be: what a task's outputs follow from its inputs.
-pub trait References: Sync {
-    /// The outputs that this call should have, or why nobody knows.
-    fn expected(&self, call: &Call<'_>) -> Result<Vec<Expected>, String>;
-}
-
-/// A task as its references see it.
-#[derive(Debug)]
-pub struct Call<'a> {
-    pub task: &'a Task,
-    pub arguments: Vec<Argument<'a>>,
-}
-
-/// An argument as it was before dispatch.
-#[derive(Clone, Debug)]
-pub struct Argument<'a> {
-    pub slot: u32,
-    pub role: Role,
-    pub dtype: DType,
-    pub shape: Vec<u64>,
-    /// Payload in logical order; `None` for a pure output, or if it was not captured.
-    pub before: Option<&'a [u8]>,
-    pub scalar_bits: Option<u64>,
-}
-
-/// What an output should be.
-#[derive(Clone, Debug)]
-pub struct Expected {
-    pub slot: u32,
-    pub bytes: Vec<u8>,
-    /// Elements that the task does not define.
-    pub unchecked: Option<Vec<bool>>,
-    /// Terms that each element sums up, for the tolerance.
-    pub reduction: Option<u64>,
 }
 
 /// How to search.
@@ -279,11 +244,10 @@ fn task_isolated(subject: Side<'_>, at: usize, references: &dyn References, opti
         finding.remarks.push("the task did not complete".to_owned());
         return finding;
     }
-    let call = Call { task, arguments: arguments(subject.dump, task) };
-    let expected = match references.expected(&call) {
+    let expected = match expected(subject, task, references) {
         Ok(expected) => expected,
         Err(why) => {
-            finding.remarks.push(why);
+            finding.remarks.push(why.to_string());
             return finding;
         }
     };
@@ -306,6 +270,21 @@ fn task_isolated(subject: Side<'_>, at: usize, references: &dyn References, opti
         finding.outputs.push(comparison);
     }
     finding
+}
+
+/// What the references say of a task.
+fn expected(
+    subject: Side<'_>,
+    task: &Task,
+    references: &dyn References,
+) -> Result<Vec<Expected>, NoReference> {
+    let kernels = subject.tasks.kernel_names(task).ok_or(NoReference::Unnamed)?;
+    references.expected(&Call {
+        func_ids: &task.func_ids,
+        kernels: &kernels,
+        blocks: task.blocks,
+        arguments: &arguments(subject.dump, task),
+    })
 }
 
 /// Each slot once, as it was before dispatch; outputs without their bytes.
@@ -439,9 +418,7 @@ pub(crate) fn again(
             }
         },
         Expectation::Isolated(references) => {
-            let task = subject.tasks.get(at);
-            let expected =
-                references.expected(&Call { task, arguments: arguments(subject.dump, task) }).ok()?;
+            let expected = expected(subject, subject.tasks.get(at), *references).ok()?;
             let expected = expected.into_iter().find(|expected| expected.slot == record.arg_index)?;
             let mut wanted = expected.bytes;
             if let (Some(mask), Ok(actual)) = (expected.unchecked, subject.dump.payload(&record)) {

@@ -1,34 +1,25 @@
 //! The tasks of a dump, each with its records, in an order in which they can have run.
 
-use argus_abi::capture::edge_reason;
-use argus_abi::{Kind, Stage};
-use argus_dump::read::{Dump, Graph, Record};
+use std::collections::BTreeMap;
+
+use argus_abi::{EdgeReason, Kind, Stage, TaskId, TaskState};
+use argus_dump::read::{Dump, Record};
+use argus_facts::{Edge, FuncIds, Graph};
 use rustc_hash::FxHashMap;
 
-/// What a dump does not say itself and somebody else knows: the kernels of its tasks, and who waits for whom.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The graph of a dump that has none itself, from elsewhere.
+#[derive(Clone, Debug, Default)]
 pub struct Supplied {
     /// Where it comes from, for the report.
     pub from: String,
-    pub tasks: Vec<SuppliedTask>,
-    /// From, to, and the reason as in [`argus_abi::capture::edge_reason`].
-    pub edges: Vec<(u64, u64, u8)>,
-}
-
-/// A task that somebody else knows.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct SuppliedTask {
-    pub id: u64,
-    pub funcs: Vec<i32>,
-    pub kernel: String,
-    pub blocks: u32,
+    pub graph: Graph,
 }
 
 /// A task and its records.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Task {
-    pub id: u64,
-    pub funcs: Vec<i32>,
+    pub id: TaskId,
+    pub func_ids: FuncIds,
     /// Names of its kernels joined by `+`; empty if nobody knows them.
     pub kernel: String,
     pub blocks: u32,
@@ -54,6 +45,8 @@ pub struct Predecessor {
 #[derive(Clone, Debug, Default)]
 pub struct Tasks {
     list: Vec<Task>,
+    /// Names of kernels by number, as far as they are known.
+    names: BTreeMap<i32, String>,
     predecessors: Vec<Vec<Predecessor>>,
     successors: Vec<Vec<usize>>,
     order: Vec<usize>,
@@ -66,7 +59,7 @@ impl Tasks {
     /// `supplied`.
     pub fn of(dump: &Dump, supplied: Option<&Supplied>) -> Tasks {
         let mut list: Vec<Task> = Vec::new();
-        let mut place: FxHashMap<u64, usize> = FxHashMap::default();
+        let mut place: FxHashMap<TaskId, usize> = FxHashMap::default();
         for record in dump.records() {
             let at = *place.entry(record.task_id).or_insert_with(|| {
                 list.push(task_of(&record, dump));
@@ -80,52 +73,58 @@ impl Tasks {
         let mut edges = Vec::new();
         if let Some(graph) = dump.graph() {
             for known in &graph.tasks {
-                let at = *place.entry(known.task_id).or_insert_with(|| {
-                    list.push(Task::bare(known.task_id));
+                let at = *place.entry(known.id).or_insert_with(|| {
+                    list.push(Task::bare(known.id));
                     list.len() - 1
                 });
                 let task = &mut list[at];
                 task.blocks = known.blocks;
                 task.dispatch = known.dispatch_order;
-                task.completed = known.state == argus_abi::capture::task_state::COMPLETED;
-                if task.funcs.is_empty() {
-                    task.funcs = known.func_ids().to_vec();
-                    task.kernel = kernel_names(graph, known.func_ids());
+                task.completed = known.state == TaskState::Completed;
+                if task.func_ids.is_empty() {
+                    task.func_ids = known.func_ids;
+                    task.kernel = graph.kernel_names(&known.func_ids);
                 }
             }
-            edges.extend(graph.edges.iter().map(|edge| (edge.from, edge.to, edge.reason)));
+            edges.extend(&graph.edges);
         }
-        if let Some(supplied) = supplied {
-            for known in &supplied.tasks {
+        if let Some(Supplied { graph, .. }) = supplied {
+            for known in &graph.tasks {
                 let Some(&at) = place.get(&known.id) else { continue };
                 let task = &mut list[at];
-                if task.kernel.is_empty() || task.funcs.is_empty() {
-                    task.funcs.clone_from(&known.funcs);
-                    task.kernel.clone_from(&known.kernel);
+                if task.kernel.is_empty() || task.func_ids.is_empty() {
+                    task.func_ids = known.func_ids;
+                    task.kernel = graph.kernel_names(&known.func_ids);
                     task.blocks = known.blocks;
                 } else if task.kernel.chars().all(|letter| letter.is_ascii_digit() || letter == '+') {
-                    task.kernel.clone_from(&known.kernel);
+                    task.kernel = graph.kernel_names(&known.func_ids);
                 }
             }
             if edges.is_empty() {
-                edges.clone_from(&supplied.edges);
+                edges.extend(&graph.edges);
             }
         }
-        Tasks::with_edges(list, &place, edges)
+        let names = names(dump, supplied, &list);
+        Tasks::with_edges(list, names, &place, &edges)
     }
 
-    fn with_edges(list: Vec<Task>, place: &FxHashMap<u64, usize>, edges: Vec<(u64, u64, u8)>) -> Tasks {
+    fn with_edges(
+        list: Vec<Task>,
+        names: BTreeMap<i32, String>,
+        place: &FxHashMap<TaskId, usize>,
+        edges: &[Edge],
+    ) -> Tasks {
         let mut predecessors = vec![Vec::new(); list.len()];
         let mut successors = vec![Vec::new(); list.len()];
         let mut any = false;
-        for (from, to, reason) in edges {
+        for &Edge { from, to, reason } in edges {
             let (Some(&from), Some(&to)) = (place.get(&from), place.get(&to)) else { continue };
             any = true;
-            predecessors[to].push(Predecessor { task: from, data: reason != edge_reason::WRITE_AFTER_READ });
+            predecessors[to].push(Predecessor { task: from, data: reason != EdgeReason::WriteAfterRead });
             successors[from].push(to);
         }
         let mut tasks =
-            Tasks { list, predecessors, successors, order: Vec::new(), edges: any, cyclic: false };
+            Tasks { list, names, predecessors, successors, order: Vec::new(), edges: any, cyclic: false };
         tasks.sort();
         tasks
     }
@@ -137,7 +136,7 @@ impl Tasks {
             (task.dispatch.unwrap_or(u64::MAX), task.id)
         };
         let mut missing: Vec<usize> = self.predecessors.iter().map(Vec::len).collect();
-        let mut free: std::collections::BTreeSet<((u64, u64), usize)> =
+        let mut free: std::collections::BTreeSet<((u64, TaskId), usize)> =
             (0..self.list.len()).filter(|&at| missing[at] == 0).map(|at| (rank(at), at)).collect();
         let mut order = Vec::with_capacity(self.list.len());
         while let Some((_, at)) = free.pop_first() {
@@ -188,6 +187,11 @@ impl Tasks {
         &self.successors[at]
     }
 
+    /// Names of a task's kernels, in the order of its members; `None` if one is not known.
+    pub fn kernel_names(&self, task: &Task) -> Option<Vec<&str>> {
+        task.func_ids.iter().map(|id| self.names.get(id).map(String::as_str)).collect()
+    }
+
     /// Whether anybody knows who waits for whom.
     pub fn has_edges(&self) -> bool {
         self.edges
@@ -199,16 +203,16 @@ impl Tasks {
     }
 
     /// The place of the task with this id.
-    pub fn find(&self, id: u64) -> Option<usize> {
+    pub fn find(&self, id: TaskId) -> Option<usize> {
         self.list.iter().position(|task| task.id == id)
     }
 }
 
 impl Task {
-    fn bare(id: u64) -> Task {
+    fn bare(id: TaskId) -> Task {
         Task {
             id,
-            funcs: Vec::new(),
+            func_ids: FuncIds::default(),
             kernel: String::new(),
             blocks: 1,
             inputs: Vec::new(),
@@ -220,14 +224,14 @@ impl Task {
 
     /// It has neither kernels nor arguments.
     pub fn is_idle(&self) -> bool {
-        self.funcs.is_empty() && self.inputs.is_empty() && self.outputs.is_empty()
+        self.func_ids.is_empty() && self.inputs.is_empty() && self.outputs.is_empty()
     }
 
     /// `0x0000000200000001 (QK)`
     pub fn label(&self) -> String {
         match self.kernel.as_str() {
-            "" => format!("0x{:016x}", self.id),
-            kernel => format!("0x{:016x} ({kernel})", self.id),
+            "" => self.id.to_string(),
+            kernel => format!("{} ({kernel})", self.id),
         }
     }
 
@@ -239,20 +243,22 @@ impl Task {
 }
 
 fn task_of(record: &Record, dump: &Dump) -> Task {
-    let funcs = record.func_ids().to_vec();
-    let known = !funcs.is_empty() && funcs.iter().all(|&func| func >= 0);
-    let kernel = if known { dump.kernel_names(record) } else { String::new() };
-    Task { funcs: if known { funcs } else { Vec::new() }, kernel, ..Task::bare(record.task_id) }
+    let func_ids = record.func_ids;
+    let kernel = if func_ids.is_empty() { String::new() } else { dump.kernel_names(record) };
+    Task { func_ids, kernel, ..Task::bare(record.task_id) }
 }
 
-/// The different kernels, by name where they have one.
-fn kernel_names(graph: &Graph, funcs: &[i32]) -> String {
-    let mut names: Vec<String> = Vec::new();
-    for &func in funcs {
-        let name = graph.kernel(func).map_or_else(|| func.to_string(), |kernel| kernel.name.clone());
-        if !names.contains(&name) {
-            names.push(name);
+/// The names of all kernels of the tasks, from the dump, else from elsewhere.
+fn names(dump: &Dump, supplied: Option<&Supplied>, list: &[Task]) -> BTreeMap<i32, String> {
+    let mut names = BTreeMap::new();
+    for &id in list.iter().flat_map(|task| task.func_ids.iter()) {
+        if names.contains_key(&id) {
+            continue;
+        }
+        let elsewhere = || supplied?.graph.kernel(id).map(|kernel| kernel.name.as_str());
+        if let Some(name) = dump.kernel_name(id).or_else(elsewhere) {
+            names.insert(id, name.to_owned());
         }
     }
-    names.join("+")
+    names
 }

@@ -13,15 +13,11 @@ use std::path::Path;
 use std::sync::Arc;
 
 use argus_abi::Kind;
-use argus_abi::args::KernelAbi;
-use argus_capture::Ledger;
 use argus_dump::{
-    DumpInfo, DumpOptions, DumpSummary, DumpWriter, KernelInfo, LaneLedger, LedgerSummary, OrchestrationArg,
-    RunEnd, RunStatus, StatsMode,
+    DumpInfo, DumpOptions, DumpSummary, DumpWriter, OrchestrationArg, RunEnd, RunStatus, StatsMode,
 };
 use argus_runtime::{
-    CaptureRequest, CapturedRun, Device, HostArgs, Injected, Opening, Orchestration, Program, RunConfig,
-    RunError, RunReport,
+    CaptureRequest, CapturedRun, Device, HostArgs, Injected, Opening, Program, RunConfig, RunError, RunReport,
 };
 use serde_json::{Value, json};
 
@@ -81,7 +77,7 @@ pub fn record(
             runtime: names.runtime.clone(),
             level: request.level_name().into(),
             run_id: argus_dump::new_run_id(),
-            kernels: kernels(program),
+            kernels: program.kernel_infos(),
             ..DumpInfo::default()
         };
         describe(&mut info, opening, config, request);
@@ -101,11 +97,11 @@ pub fn record(
         }
         return RecordedRun { result, dump: None, waits: (0, 0), problems: Vec::new() };
     };
-    let mut problems: Vec<RecordProblem> = RecordProblem::of_ledger(&captured.ledger).into_iter().collect();
+    let mut problems: Vec<RecordProblem> = RecordProblem::of_account(&captured.account).into_iter().collect();
     let end = RunEnd {
         status: if result.is_ok() { RunStatus::Complete } else { RunStatus::Failed },
         error: result.as_ref().err().map(ToString::to_string),
-        ledger: summarise(&captured.ledger),
+        ledger: captured.account.ledger.clone(),
         injections: device.injected().iter().map(injected).collect(),
         times: device.timed().map(|timed| timed.times.clone()).unwrap_or_default(),
     };
@@ -121,7 +117,7 @@ pub fn record(
         problems.extend(RecordProblem::of_selection(&selection, &program.kernels));
         problems.extend(RecordProblem::of_summary(request, summary));
     }
-    let total = captured.ledger.total();
+    let total = captured.account.ledger.total();
     RecordedRun { result, dump, waits: (total.waits, total.wait_ns), problems }
 }
 
@@ -136,21 +132,6 @@ fn withdraw(directory: &Path) {
         // The run's own error matters more than a file that cannot be removed.
         _ = std::fs::remove_file(directory.join(name));
     }
-}
-
-fn kernels(program: &Program) -> Vec<KernelInfo> {
-    let abi = match program.orchestration {
-        Orchestration::HostBuildGraph(_) => KernelAbi::Raw,
-        Orchestration::AicpuBuildGraph(_) | Orchestration::TensormapAndRingbuffer(_) => KernelAbi::Tensors,
-    };
-    let info = |entry: &argus_runtime::KernelEntry| KernelInfo {
-        func_id: entry.func_id.0,
-        name: entry.name.into(),
-        core_type: entry.core_type,
-        signature: entry.signature.to_vec(),
-        abi,
-    };
-    program.kernels.iter().map(info).collect()
 }
 
 /// What run.json says of the configuration.
@@ -213,19 +194,4 @@ fn orchestration_args(opening: &Opening<'_>, named: &[(String, argus_abi::DType)
         bits,
     });
     tensors.chain(scalars).collect()
-}
-
-fn summarise(ledger: &Ledger) -> LedgerSummary {
-    let total = ledger.total();
-    let lane = |lane: &argus_capture::LaneLedger| LaneLedger {
-        lost_entries: lane.lost_entries,
-        lost_bytes: lane.lost_bytes,
-        waits: lane.waits,
-        wait_ns: lane.wait_ns,
-    };
-    LedgerSummary {
-        lost_entries: total.lost_entries,
-        lost_bytes: total.lost_bytes,
-        lanes: ledger.lanes.iter().map(lane).collect(),
-    }
 }

@@ -1,7 +1,8 @@
 //! What is wrong with a capture, in words that say what to do.
 
-use argus_capture::{CaptureError, Ledger, Level, Selection};
+use argus_capture::{Account, CaptureError};
 use argus_dump::DumpSummary;
+use argus_facts::{Level, Selection};
 use argus_runtime::KernelTable;
 use thiserror::Error;
 
@@ -47,9 +48,9 @@ impl RecordProblem {
         })
     }
 
-    pub(crate) fn of_ledger(ledger: &Ledger) -> Option<RecordProblem> {
-        let total = ledger.total();
-        match (&ledger.failure, total.lost_entries, total.lost_bytes) {
+    pub(crate) fn of_account(account: &Account) -> Option<RecordProblem> {
+        let total = account.ledger.total();
+        match (&account.failure, total.lost_entries, total.lost_bytes) {
             (None, 0, 0) => None,
             (Some(failure), 0, 0) => Some(RecordProblem::Collector(failure.to_string())),
             (failure, entries, bytes) => {

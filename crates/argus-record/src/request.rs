@@ -1,7 +1,7 @@
 //! What a caller may ask of a capture.
 
-use argus_capture::{Level, Selection, Selector};
 use argus_dump::StatsMode;
+use argus_facts::{Level, Selection, Selector};
 use argus_runtime::Collect;
 
 use crate::problem::RecordProblem;

@@ -4,8 +4,7 @@
 //! goes in, what must come out, and for each missing byte the reason why it is missing.
 
 use argus_abi::args::{GLOBAL_CONTEXT_SLOT, KernelAbi, LOCAL_CONTEXT_SLOT};
-use argus_abi::capture::task_state;
-use argus_abi::{Kind, MAX_DIMS, Stage, TaskId};
+use argus_abi::{Kind, MAX_DIMS, Stage, TaskId, TaskState};
 use argus_dump::read::{Age, Dump, Record, Scalar};
 use argus_gm::Fill;
 
@@ -28,7 +27,7 @@ impl CapturedTask {
         let task = listed.task;
         let records = records_of(dump, task);
         let described = dump.graph().and_then(|graph| graph.task(task));
-        let members = match (listed.func_ids(), chosen) {
+        let members = match (&listed.func_ids[..], chosen) {
             (funcs, _) if code.is_unknown() => {
                 recorded_members(dump, funcs, described.map(|task| task.cores))?
             }
@@ -40,9 +39,9 @@ impl CapturedTask {
         let fact =
             |of: fn(&argus_dump::read::RunFacts) -> &str| facts.map_or(String::new(), |run| of(run).into());
         let fill = facts.and_then(|run| run.configuration.get("fill")).and_then(|fill| fill.as_str());
-        let completed = described.is_none_or(|task| task.state == task_state::COMPLETED);
+        let completed = described.is_none_or(|task| task.state == TaskState::Completed);
         let mut captured = CapturedTask {
-            id: TaskId::from_raw(task),
+            id: task,
             identity: Identity {
                 scene: fact(|run| &run.scene),
                 case: fact(|run| &run.case),
@@ -116,7 +115,7 @@ impl CapturedTask {
                 continue;
             }
             let skip = skips.iter().find(|skip| {
-                skip.task_id == self.id.raw() && skip.arg_index.is_none_or(|index| index as usize == slot)
+                skip.task_id == self.id && skip.arg_index.is_none_or(|index| index as usize == slot)
             });
             let why = match skip {
                 Some(skip) => skip.reason.clone().into_owned(),
@@ -135,7 +134,7 @@ impl CapturedTask {
 }
 
 /// All records of a task, first those before it.
-fn records_of(dump: &Dump, task: u64) -> Vec<Record> {
+fn records_of(dump: &Dump, task: TaskId) -> Vec<Record> {
     if dump.age() != Age::Argus {
         return dump.records().filter(|record| record.task_id == task).collect();
     }

@@ -5,7 +5,9 @@
 
 use std::collections::BTreeMap;
 
+use argus_abi::TaskId;
 use argus_dump::read::{Dump, Ending};
+use argus_facts::{FuncIds, Graph, kernel::joined_names};
 use thiserror::Error;
 
 use crate::code::Code;
@@ -16,7 +18,7 @@ const LISTED: usize = 12;
 /// What is asked for. All that is given must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Selection {
-    pub task: Option<u64>,
+    pub task: Option<TaskId>,
     /// The name of one of its kernels, or all of them as `A+B`.
     pub kernel: Option<String>,
     /// The numbers of its kernels: exactly these, in any order.
@@ -31,13 +33,13 @@ pub enum SelectError {
     #[error("name a task with --task ID, --kernel NAME or --func-id N[,N]; there are {known}")]
     Nothing { known: String },
     #[error("there is no task {task:#x}; there are {known}")]
-    NoTask { task: u64, known: String },
+    NoTask { task: TaskId, known: String },
     #[error("no task runs a kernel '{name}'; the kernels of the dump are {known}")]
     NoKernel { name: String, known: String },
     #[error("no task runs exactly the kernels {set}; the sets in the dump are {known}")]
     NoSet { set: String, known: String },
     #[error("task {task:#x} runs {runs}, not {asked}")]
-    Contradiction { task: u64, runs: String, asked: String },
+    Contradiction { task: TaskId, runs: String, asked: String },
     #[error("--nth {nth} is too large: {count} tasks fit, counted from 0")]
     Nth { nth: usize, count: usize },
     #[error(
@@ -52,29 +54,11 @@ pub enum SelectError {
 /// A task that can be chosen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Listed {
-    pub task: u64,
-    funcs: [i32; 3],
-    count: u8,
+    pub task: TaskId,
+    /// Its kernels; empty where nobody says.
+    pub func_ids: FuncIds,
     /// `None` where nobody says.
     pub blocks: Option<u32>,
-}
-
-impl Listed {
-    /// A task with these kernels; negative numbers and more than three are left out.
-    pub fn new(task: u64, func_ids: &[i32], blocks: Option<u32>) -> Listed {
-        let mut funcs = [-1; 3];
-        let mut count = 0;
-        for (place, &func) in funcs.iter_mut().zip(func_ids.iter().filter(|&&func| func >= 0)) {
-            *place = func;
-            count += 1;
-        }
-        Listed { task, funcs, count, blocks }
-    }
-
-    /// Its kernels, in the order of members; empty where nobody says.
-    pub fn func_ids(&self) -> &[i32] {
-        &self.funcs[..usize::from(self.count)]
-    }
 }
 
 /// The tasks of a dump that run kernels, by id, and how those kernels are called.
@@ -90,8 +74,12 @@ impl Listing {
         if let Some(graph) = dump.graph()
             && !graph.tasks.is_empty()
         {
-            let running = graph.tasks.iter().filter(|task| task.func_count > 0);
-            let tasks = running.map(|task| Listed::new(task.task_id, task.func_ids(), Some(task.blocks)));
+            let running = graph.tasks.iter().filter(|task| !task.func_ids.is_empty());
+            let tasks = running.map(|task| Listed {
+                task: task.id,
+                func_ids: task.func_ids,
+                blocks: Some(task.blocks),
+            });
             let names = graph.kernels.iter().map(|kernel| (kernel.func_id as i32, kernel.name.clone()));
             let mut listing = Listing { tasks: tasks.collect(), names: names.collect() };
             if matches!(dump.ending(), Ending::Unfinished { .. }) {
@@ -107,7 +95,11 @@ impl Listing {
 
     /// Adds the tasks of records that are not listed yet.
     fn add_records(&mut self, dump: &Dump) {
-        let listed = dump.records().map(|record| Listed::new(record.task_id, record.func_ids(), None));
+        let listed = dump.records().map(|record| Listed {
+            task: record.task_id,
+            func_ids: record.func_ids,
+            blocks: None,
+        });
         self.tasks.extend(listed);
         // The sort is stable: what was listed before stays in front.
         self.tasks.sort_by_key(|listed| listed.task);
@@ -122,31 +114,26 @@ impl Listing {
     }
 
     /// Adds kernels and blocks from elsewhere to tasks of which the dump does not know them.
-    pub fn supply<'a>(&mut self, tasks: impl IntoIterator<Item = (u64, &'a [i32], u32)>) {
-        for (task, func_ids, blocks) in tasks {
-            if let Ok(at) = self.tasks.binary_search_by_key(&task, |listed| listed.task) {
-                let known = self.tasks[at];
-                let func_ids = if known.count == 0 { func_ids } else { known.func_ids() };
-                self.tasks[at] = Listed::new(task, func_ids, known.blocks.or(Some(blocks)));
+    pub fn supply(&mut self, graph: &Graph) {
+        for task in &graph.tasks {
+            if let Ok(at) = self.tasks.binary_search_by_key(&task.id, |listed| listed.task) {
+                let known = &mut self.tasks[at];
+                if known.func_ids.is_empty() {
+                    known.func_ids = task.func_ids;
+                }
+                known.blocks = known.blocks.or(Some(task.blocks));
             }
         }
     }
 
     /// Whether it is known of any task which kernels it runs.
     pub fn knows_kernels(&self) -> bool {
-        self.tasks.iter().any(|listed| listed.count > 0)
+        self.tasks.iter().any(|listed| !listed.func_ids.is_empty())
     }
 
     /// The kernels by name, joined with `+`; by number where nobody named them.
     pub fn kernel_names(&self, func_ids: &[i32]) -> String {
-        let mut names: Vec<String> = Vec::new();
-        for func in func_ids {
-            let name = self.names.get(func).cloned().unwrap_or_else(|| func.to_string());
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        names.join("+")
+        joined_names(func_ids, |id| self.names.get(&id).map(String::as_str))
     }
 
     /// The chosen task.
@@ -160,20 +147,20 @@ impl Listing {
         }
         let runs_named = kernel.as_deref().map(|name| self.runs_kernel(name));
         let runs = |listed: &Listed| {
-            let named = runs_named.as_ref().is_none_or(|runs| runs(listed.func_ids()));
-            named && func_ids.as_ref().is_none_or(|ids| same_set(listed.func_ids(), ids))
+            let named = runs_named.as_ref().is_none_or(|runs| runs(&listed.func_ids));
+            named && func_ids.as_ref().is_none_or(|ids| same_set(&listed.func_ids, ids))
         };
         if let Some(task) = *task {
             let at = self.tasks.binary_search_by_key(&task, |listed| listed.task);
             let found = at.map_err(|_| SelectError::NoTask { task, known: self.known_tasks() })?;
             let found = self.tasks[found];
             // A dump without kernels cannot contradict: the name then says which kernel to use.
-            if found.count > 0 && !runs(&found) {
+            if !found.func_ids.is_empty() && !runs(&found) {
                 let asked = match (kernel, func_ids) {
                     (Some(name), _) => format!("'{name}'"),
                     (None, ids) => set_text(ids.as_deref().unwrap_or_default()),
                 };
-                let runs = self.kernel_names(found.func_ids());
+                let runs = self.kernel_names(&found.func_ids);
                 return Err(SelectError::Contradiction { task, runs, asked });
             }
             return Ok(found);
@@ -187,11 +174,11 @@ impl Listing {
         Err(match (self.tasks.iter().filter(|listed| runs(listed)).count(), kernel, func_ids) {
             (0, Some(name), _) => SelectError::NoKernel {
                 name: name.clone(),
-                known: self.distinct(|listed| self.kernel_names(listed.func_ids())),
+                known: self.distinct(|listed| self.kernel_names(&listed.func_ids)),
             },
             (0, None, Some(ids)) => SelectError::NoSet {
                 set: set_text(ids),
-                known: self.distinct(|listed| set_text(listed.func_ids())),
+                known: self.distinct(|listed| set_text(&listed.func_ids)),
             },
             (count, ..) => SelectError::Nth { nth: *nth, count },
         })
@@ -208,14 +195,15 @@ impl Listing {
     }
 
     fn known_tasks(&self) -> String {
-        listed(self.tasks.iter().map(|listed| match listed.count {
-            0 => format!("{:#x}", listed.task),
-            _ => format!("{:#x} ({})", listed.task, self.kernel_names(listed.func_ids())),
+        listed(self.tasks.iter().map(|listed| match listed.func_ids.is_empty() {
+            true => format!("{:#x}", listed.task),
+            false => format!("{:#x} ({})", listed.task, self.kernel_names(&listed.func_ids)),
         }))
     }
 
     fn distinct(&self, text: impl Fn(&Listed) -> String) -> String {
-        let mut all: Vec<String> = self.tasks.iter().filter(|listed| listed.count > 0).map(text).collect();
+        let mut all: Vec<String> =
+            self.tasks.iter().filter(|listed| !listed.func_ids.is_empty()).map(text).collect();
         all.sort();
         all.dedup();
         listed(all.into_iter())

@@ -9,8 +9,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use argus_abi::{ArgDirection, Tensor};
-use argus_capture::times::RunTimes;
-use argus_capture::{CaptureConfig, Ledger, Recorder, Selection, Session, Sink};
+use argus_capture::{Account, CaptureConfig, Recorder, Session};
+use argus_facts::{Edge, RunTimes, Selection, Sink};
 use argus_gm::{Buffer, Fill, GlobalMemory, MemoryError};
 
 use crate::config::RunConfig;
@@ -53,8 +53,7 @@ pub struct Device {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Timed {
     pub times: RunTimes,
-    /// Producer and consumer of every dependency.
-    pub edges: Vec<[u64; 2]>,
+    pub edges: Vec<Edge>,
 }
 
 /// What a finished run tells.
@@ -111,7 +110,7 @@ pub struct CapturedRun<S> {
 pub struct Captured<S> {
     /// Missing if the collector panicked.
     pub sink: Option<S>,
-    pub ledger: Ledger,
+    pub account: Account,
 }
 
 /// Everything a run needs before its threads start.
@@ -204,8 +203,8 @@ impl Device {
             Arc::clone(&stage.memory),
         );
         let result = self.execute(stage, program, args, config, Some((capture, recorders)));
-        let (sink, ledger) = session.finish();
-        CapturedRun { result, captured: Some(Captured { sink, ledger }) }
+        let (sink, account) = session.finish();
+        CapturedRun { result, captured: Some(Captured { sink, account }) }
     }
 
     fn capture_config(&self, collect: Collect, lanes: usize) -> CaptureConfig {

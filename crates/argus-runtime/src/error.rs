@@ -84,6 +84,8 @@ pub enum RunError {
     KernelPanic { site: KernelSite, at: String, message: String },
     #[error("capture cannot start: {0}")]
     Capture(String),
+    #[error("the collector panicked, so the graph of the run is lost")]
+    GraphLost,
     #[error(transparent)]
     Injection(#[from] InjectionError),
     #[error("the run was interrupted")]

@@ -15,7 +15,7 @@
 //! | [`graph`] | three builders: how a task gets its edges and its memory |
 //! | [`schedule`] | one path from "ready" to "reclaimed" |
 //! | [`device`] | one run from arguments to results; `monitor` watches it |
-//! | [`structure`] | the graph of a program, without its data |
+//! | `structure` | the graph of a program, without its data |
 //! | [`inject`] | faults on purpose |
 //! | [`watch`] | a look at the run that goes on, for whoever shows progress |
 //! | [`error`] | how a run fails |
@@ -33,7 +33,7 @@ mod monitor;
 pub mod platform;
 pub mod program;
 pub mod schedule;
-pub mod structure;
+mod structure;
 mod sync;
 pub mod watch;
 
@@ -49,5 +49,4 @@ pub use inject::{Injected, Injection, InjectionError, InjectionKind};
 pub use kernels::{KernelEntry, KernelTable, SourceFile};
 pub use platform::{A2A3SIM, A5SIM, PLATFORMS, Platform, PlatformError};
 pub use program::{EntryArgs, HostArgs, HostTensor, Orchestration, Program};
-pub use structure::{GraphEdge, GraphTask, TaskGraph};
 pub use watch::{Look, Watch};

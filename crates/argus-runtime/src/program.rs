@@ -3,13 +3,15 @@
 use std::fmt;
 use std::sync::Arc;
 
+use argus_abi::args::KernelAbi;
 use argus_abi::{ArgDirection, DType, Tensor};
+use argus_facts::KernelInfo;
 
 use crate::error::{ConfigError, Fatal};
 use crate::graph::abg::Abg;
 use crate::graph::hbg::Hbg;
 use crate::graph::trb::Trb;
-use crate::kernels::KernelTable;
+use crate::kernels::{KernelEntry, KernelTable};
 
 /// A function that describes a graph through a builder `B`.
 pub type Entry<B> = Arc<dyn Fn(&mut B, &EntryArgs) -> Result<(), Fatal> + Send + Sync>;
@@ -37,6 +39,26 @@ impl fmt::Debug for Orchestration {
 pub struct Program {
     pub orchestration: Orchestration,
     pub kernels: KernelTable,
+}
+
+impl Program {
+    /// The kernels as a dump describes them, sorted by number.
+    pub fn kernel_infos(&self) -> Vec<KernelInfo> {
+        let abi = match self.orchestration {
+            Orchestration::HostBuildGraph(_) => KernelAbi::Raw,
+            Orchestration::AicpuBuildGraph(_) | Orchestration::TensormapAndRingbuffer(_) => {
+                KernelAbi::Tensors
+            }
+        };
+        let info = |entry: &KernelEntry| KernelInfo {
+            func_id: entry.func_id.0,
+            name: entry.name.into(),
+            core_type: entry.core_type,
+            signature: entry.signature.to_vec(),
+            abi,
+        };
+        self.kernels.iter().map(info).collect()
+    }
 }
 
 /// A tensor argument of a run, in host memory.

@@ -36,7 +36,7 @@ use crate::error::{KernelSite, RunError};
 use crate::kernels::KernelTable;
 use crate::sync::relock;
 use argus_capture::Recorder;
-use argus_capture::times::{CoreTimes, PartTime, RunTimes};
+use argus_facts::{CoreTimes, Edge, PartTime, RunTimes};
 use bell::Bell;
 use bits::CoreBits;
 use capture::Capture;
@@ -421,7 +421,7 @@ impl Scheduler {
     }
 
     /// When what ran where; to be asked once, when the run is over.
-    pub fn take_times(&self) -> Option<(RunTimes, Vec<[u64; 2]>)> {
+    pub fn take_times(&self) -> Option<(RunTimes, Vec<Edge>)> {
         let clock = self.clock()?;
         let cores = self.chip.cells().filter_map(|(core, cell)| {
             // A core whose kernel never came back keeps what it knows.
@@ -435,7 +435,7 @@ impl Scheduler {
             })
         });
         let lanes = self.lanes.iter().map(|lane| relock(lane.lock()).take_waits());
-        Some((RunTimes { cores: cores.collect(), lanes: lanes.collect() }, clock.take_edges()))
+        Some((RunTimes { cores: cores.collect(), control_threads: lanes.collect() }, clock.take_edges()))
     }
 
     /// Lets go of every task of a run that did not finish, so that nothing keeps itself alive.

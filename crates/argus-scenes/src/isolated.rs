@@ -5,7 +5,7 @@
 //! right or not. The references are those of [`crate::reference`], which share no code with the kernels.
 //!
 //! Everything in a dump may be wrong: sizes, types and shapes are checked, and what does not fit is a
-//! [`NoReference`] with its reason. Memory is taken by the bytes that are there, never by what a shape claims.
+//! [`argus_facts::NoReference`] with its reason. Memory is taken by the bytes that are there, never by what a shape claims.
 //!
 //! Every kernel that ships agrees with its reference bit for bit, NaNs apart: additions have one order, and
 //! exp, ln and sqrt are rounded once from f64 on both sides. On another machine that holds for all but those
@@ -24,66 +24,11 @@ mod graph;
 mod operands;
 mod plain;
 
-use argus_abi::{DType, Role};
-use thiserror::Error;
+use argus_facts::{Call, Expected, NoReference};
 
 use crate::registry::Scene;
 
-pub use graph::{SceneGraph, SceneTask, graph};
-
-/// An argument as it was before its task ran.
-#[derive(Clone, Copy, Debug)]
-pub struct Argument<'a> {
-    pub slot: u32,
-    pub role: Role,
-    pub dtype: DType,
-    pub shape: &'a [u64],
-    /// The elements in logical order; `None` if they were not captured, as those of outputs are not.
-    pub before: Option<&'a [u8]>,
-    /// Of a scalar: its raw bits.
-    pub scalar_bits: Option<u64>,
-}
-
-/// One task.
-#[derive(Clone, Copy, Debug)]
-pub struct Call<'a> {
-    pub func_ids: &'a [i32],
-    /// Names of the kernels, in the order of `func_ids`.
-    pub kernels: &'a [&'a str],
-    pub blocks: u32,
-    pub args: &'a [Argument<'a>],
-}
-
-/// What one output must hold.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Expected {
-    pub slot: u32,
-    /// The elements in logical order.
-    pub bytes: Vec<u8>,
-    /// Per element: true where the task leaves what was there before and nobody knows what that was.
-    pub unchecked: Option<Vec<bool>>,
-    /// How many terms are added up for each element, where that is more than two.
-    pub reduction: Option<u64>,
-}
-
-/// Why there is nothing to compare with.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum NoReference {
-    #[error("scene '{scene}' has no reference for a task of the kernels {kernels}")]
-    Kernels { scene: String, kernels: String },
-    #[error("kernel '{kernel}' does not end, so it has no result")]
-    Endless { kernel: String },
-    #[error("the {what} is missing among the captured arguments")]
-    Missing { what: &'static str },
-    #[error("argument {slot} ({what}) has no captured bytes")]
-    NotCaptured { slot: u32, what: &'static str },
-    #[error("argument {slot} ({what}) is {found}, not {wanted}")]
-    Type { slot: u32, what: &'static str, found: DType, wanted: DType },
-    #[error("argument {slot} ({what}): {bytes} bytes do not make up a tensor of shape {shape:?}")]
-    Size { slot: u32, what: &'static str, bytes: usize, shape: Vec<u64> },
-    #[error("{0}")]
-    Shape(String),
-}
+pub use graph::graph;
 
 /// What the outputs of a task of a scene must hold, in the order of their slots.
 pub fn expected(scene: &Scene, call: &Call<'_>) -> Result<Vec<Expected>, NoReference> {

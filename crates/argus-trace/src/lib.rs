@@ -59,7 +59,7 @@ pub use crate::check::{CheckError, CheckReport, check};
 pub use crate::input::{Chip, CoreLog, GlobalBuffer, TaskLog};
 pub use crate::machine::{At, Instr, Lane, Mnemonic, Path, Role};
 pub use crate::params::{Params, ParamsError};
-pub use crate::run::{RunArrow, RunLane, RunTask, RunTimeline, RunWait};
+pub use crate::run::{RunTask, RunTimeline, RunTrack, RunWait};
 pub use crate::schedule::Pair;
 pub use crate::site::Site;
 pub use crate::summary::{

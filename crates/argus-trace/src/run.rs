@@ -7,20 +7,25 @@ use std::fs::File;
 use std::io;
 use std::path::Path;
 
+use argus_abi::TaskId;
+use argus_facts::Edge;
+
 use crate::perfetto::{Drawing, JsonDrawing, NativeDrawing, Slice, Value};
 use crate::write::{WriteError, replace_file};
 
 /// A run. Times are nanoseconds from any common start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunTimeline {
-    pub lanes: Vec<RunLane>,
-    pub arrows: Vec<RunArrow>,
+    pub tracks: Vec<RunTrack>,
+    /// Drawn as arrows from the last part of the one task to the first of the other; those of a task that no
+    /// track shows are left out.
+    pub edges: Vec<Edge>,
 }
 
 /// A core, or a thread of the scheduler.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RunLane {
-    /// Lanes of one group are drawn together, groups in the order in which they first appear.
+pub struct RunTrack {
+    /// Tracks of one group are drawn together, groups in the order in which they first appear.
     pub group: String,
     pub name: String,
     pub tasks: Vec<RunTask>,
@@ -28,17 +33,17 @@ pub struct RunLane {
 }
 
 /// A task's share of a core.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunTask {
     pub name: String,
     /// The task's own number: members and blocks of one task share it.
-    pub id: u64,
+    pub id: TaskId,
     pub block: u32,
     pub start_ns: u64,
     pub end_ns: u64,
 }
 
-/// Time in which a lane waited, such as for a free core or for room in a capture ring.
+/// Time in which a core or thread waited, such as for a free core or for room in a capture ring.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct RunWait {
     pub reason: String,
@@ -46,20 +51,12 @@ pub struct RunWait {
     pub end_ns: u64,
 }
 
-/// One task had to wait for another. It leaves the last part of the one and arrives at the first of the other;
-/// an arrow to or from a task that no lane shows is left out.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct RunArrow {
-    pub from: u64,
-    pub to: u64,
-}
-
-/// Something on a lane.
+/// Something on a track.
 struct Bar<'a> {
     start: u64,
     end: u64,
     name: &'a str,
-    task: Option<(u64, u32)>,
+    task: Option<(TaskId, u32)>,
     flows_out: Vec<u64>,
     flows_in: Vec<u64>,
 }
@@ -76,19 +73,19 @@ impl RunTimeline {
     }
 
     fn draw(&self, mut drawing: impl Drawing) -> io::Result<()> {
-        let lanes = self.bars();
+        let bars = self.bars();
         let mut groups: BTreeMap<&str, _> = BTreeMap::new();
         let mut tracks = 0;
-        for (lane, bars) in self.lanes.iter().zip(lanes) {
-            let group = match groups.get(lane.group.as_str()) {
+        for (track, bars) in self.tracks.iter().zip(bars) {
+            let group = match groups.get(track.group.as_str()) {
                 Some(&group) => group,
                 None => {
-                    let group = drawing.group(&lane.group, groups.len() as u32)?;
-                    groups.insert(&lane.group, group);
+                    let group = drawing.group(&track.group, groups.len() as u32)?;
+                    groups.insert(&track.group, group);
                     group
                 }
             };
-            // What overlaps goes to a lane below.
+            // What overlaps goes to a row below.
             let mut ends: Vec<(u64, _)> = Vec::new();
             for bar in bars {
                 let free = ends.iter().position(|&(end, _)| end <= bar.start);
@@ -96,17 +93,16 @@ impl RunTimeline {
                     Some(row) => row,
                     None => {
                         let name = match ends.len() {
-                            0 => lane.name.clone(),
-                            more => format!("{} #{}", lane.name, more + 1),
+                            0 => track.name.clone(),
+                            more => format!("{} #{}", track.name, more + 1),
                         };
-                        let track = drawing.track(group, &name, tracks)?;
+                        ends.push((0, drawing.track(group, &name, tracks)?));
                         tracks += 1;
-                        ends.push((0, track));
                         ends.len() - 1
                     }
                 };
                 ends[row].0 = bar.end;
-                let id = bar.task.map(|(id, _)| format!("{id:#018x}")).unwrap_or_default();
+                let id = bar.task.map(|(id, _)| id.to_string()).unwrap_or_default();
                 let args: &[(&'static str, Value<'_>)] = match bar.task {
                     Some((_, block)) => &[("task", Value::Text(&id)), ("block", Value::Number(block.into()))],
                     None => &[],
@@ -123,19 +119,19 @@ impl RunTimeline {
                 })?;
             }
             if ends.is_empty() {
-                drawing.track(group, &lane.name, tracks)?;
+                drawing.track(group, &track.name, tracks)?;
                 tracks += 1;
             }
         }
         drawing.finish()
     }
 
-    /// The bars of each lane in the order of time, with their arrows.
+    /// The bars of each track in the order of time, with their arrows.
     fn bars(&self) -> Vec<Vec<Bar<'_>>> {
-        let mut lanes: Vec<Vec<Bar<'_>>> = self
-            .lanes
+        let mut tracks: Vec<Vec<Bar<'_>>> = self
+            .tracks
             .iter()
-            .map(|lane| {
+            .map(|track| {
                 let bar = |start, end: u64, name, task| Bar {
                     start,
                     end: end.max(start),
@@ -144,35 +140,36 @@ impl RunTimeline {
                     flows_out: Vec::new(),
                     flows_in: Vec::new(),
                 };
-                let tasks = lane.tasks.iter().map(|task| {
+                let tasks = track.tasks.iter().map(|task| {
                     bar(task.start_ns, task.end_ns, task.name.as_str(), Some((task.id, task.block)))
                 });
-                let waits = lane.waits.iter().map(|wait| bar(wait.start_ns, wait.end_ns, &wait.reason, None));
+                let waits =
+                    track.waits.iter().map(|wait| bar(wait.start_ns, wait.end_ns, &wait.reason, None));
                 let mut bars: Vec<Bar<'_>> = tasks.chain(waits).collect();
                 bars.sort_by_key(|bar| (bar.start, bar.end));
                 bars
             })
             .collect();
         // Of each task the part that starts first and the one that ends last.
-        let mut parts: BTreeMap<u64, [(usize, usize); 2]> = BTreeMap::new();
-        for (lane, bars) in lanes.iter().enumerate() {
+        let mut parts: BTreeMap<TaskId, [(usize, usize); 2]> = BTreeMap::new();
+        for (track, bars) in tracks.iter().enumerate() {
             for (index, bar) in bars.iter().enumerate() {
                 let Some((id, _)) = bar.task else { continue };
-                let [first, last] = parts.entry(id).or_insert([(lane, index); 2]);
-                if bar.start < lanes[first.0][first.1].start {
-                    *first = (lane, index);
+                let [first, last] = parts.entry(id).or_insert([(track, index); 2]);
+                if bar.start < tracks[first.0][first.1].start {
+                    *first = (track, index);
                 }
-                if bar.end > lanes[last.0][last.1].end {
-                    *last = (lane, index);
+                if bar.end > tracks[last.0][last.1].end {
+                    *last = (track, index);
                 }
             }
         }
-        for (number, arrow) in self.arrows.iter().enumerate() {
-            if let (Some([_, from]), Some([to, _])) = (parts.get(&arrow.from), parts.get(&arrow.to)) {
-                lanes[from.0][from.1].flows_out.push(number as u64 + 1);
-                lanes[to.0][to.1].flows_in.push(number as u64 + 1);
+        for (number, edge) in self.edges.iter().enumerate() {
+            if let (Some([_, from]), Some([to, _])) = (parts.get(&edge.from), parts.get(&edge.to)) {
+                tracks[from.0][from.1].flows_out.push(number as u64 + 1);
+                tracks[to.0][to.1].flows_in.push(number as u64 + 1);
             }
         }
-        lanes
+        tracks
     }
 }

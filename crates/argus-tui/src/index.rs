@@ -5,6 +5,8 @@
 
 use std::ops::Range;
 
+use argus_abi::TaskId;
+use argus_facts::FuncIds;
 use rayon::prelude::*;
 use rustc_hash::FxHashMap;
 
@@ -21,7 +23,7 @@ pub struct Index {
 }
 
 struct Task {
-    id: u64,
+    id: TaskId,
     /// Its first place.
     first: usize,
     /// In `names`.
@@ -31,11 +33,11 @@ struct Task {
 impl Index {
     pub fn new(source: &dyn Source) -> Index {
         let places = source.len();
-        let mut records: Vec<(u64, [i32; 3], usize)> = (0..places)
+        let mut records: Vec<(TaskId, FuncIds, usize)> = (0..places)
             .into_par_iter()
             .map(|index| {
                 let record = source.record(index);
-                (record.task_id, record.funcs, index)
+                (record.task_id, record.func_ids, index)
             })
             .collect();
         let mut order = None;
@@ -70,8 +72,8 @@ impl Index {
         self.places
     }
 
-    pub fn id(&self, task: usize) -> u64 {
-        self.tasks.get(task).map_or(u64::MAX, |task| task.id)
+    pub fn id(&self, task: usize) -> TaskId {
+        self.tasks.get(task).map_or(TaskId::INVALID, |task| task.id)
     }
 
     pub fn kernels(&self, task: usize) -> &str {
@@ -113,12 +115,7 @@ pub struct Matcher<'a> {
 impl Matcher<'_> {
     pub fn matches(&self, task: usize) -> bool {
         self.index.tasks.get(task).is_some_and(|task| {
-            self.names.get(task.kernels).copied().unwrap_or(false) || id_text(task.id).contains(&self.text)
+            self.names.get(task.kernels).copied().unwrap_or(false) || task.id.to_string().contains(&self.text)
         })
     }
-}
-
-/// A task's id as everybody writes it.
-pub fn id_text(id: u64) -> String {
-    format!("0x{id:016x}")
 }

@@ -1,6 +1,6 @@
 //! Where the browser takes records from: a dump, or in tests something that counts how often it is asked.
 
-use argus_abi::capture::task_state;
+use argus_abi::{TaskId, TaskState};
 use argus_dump::read::{Dump, Ending, PayloadError, Record};
 
 /// Something with records and payloads that several threads may read.
@@ -18,29 +18,9 @@ pub trait Source: Send + Sync {
     fn kernels(&self, record: &Record) -> String;
 
     /// What became of a task; `None` if the dump does not say. The first question may take a while.
-    fn state(&self, task_id: u64) -> Option<TaskState>;
+    fn state(&self, task: TaskId) -> Option<TaskState>;
 
     fn about(&self) -> About;
-}
-
-/// What became of a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum TaskState {
-    Completed,
-    /// Dispatched, not completed.
-    Running,
-    /// Never dispatched.
-    Waiting,
-}
-
-impl TaskState {
-    pub const fn word(self) -> &'static str {
-        match self {
-            TaskState::Completed => "done",
-            TaskState::Running => "run",
-            TaskState::Waiting => "wait",
-        }
-    }
 }
 
 /// What stands above everything else.
@@ -71,13 +51,8 @@ impl Source for Dump {
         self.kernel_names(record)
     }
 
-    fn state(&self, task_id: u64) -> Option<TaskState> {
-        match self.graph()?.task(task_id)?.state {
-            task_state::COMPLETED => Some(TaskState::Completed),
-            task_state::RUNNING => Some(TaskState::Running),
-            task_state::WAITING => Some(TaskState::Waiting),
-            _ => None,
-        }
+    fn state(&self, task: TaskId) -> Option<TaskState> {
+        Some(self.graph()?.task(task)?.state)
     }
 
     fn about(&self) -> About {

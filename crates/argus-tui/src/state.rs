@@ -8,7 +8,7 @@ mod act;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use argus_abi::{Kind, Stage};
+use argus_abi::{Kind, Stage, TaskState};
 use argus_dump::read::Record;
 use argus_dump::stats::Statistics;
 use ratatui::layout::Rect;
@@ -20,7 +20,7 @@ use crate::heat::Heat;
 use crate::index::Index;
 use crate::layout::{Layout, Pane};
 use crate::nonfinite::{Hunt, Spot};
-use crate::source::{About, Source, TaskState};
+use crate::source::{About, Source};
 use crate::tensor::{Subject, Tensor};
 use crate::work::{Finding, Marks, Wish};
 

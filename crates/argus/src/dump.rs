@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use argus_abi::capture::ENTRY_BYTES;
-use argus_capture::Level;
-use argus_capture::select::parse_size;
 use argus_dump::{DumpSummary, RunDirectory, StatsMode};
+use argus_facts::Level;
+use argus_facts::select::parse_size;
 use argus_record::{Names, RecordProblem, RecordRequest, RecordedRun, record};
 use argus_runtime::{Collect, RunReport};
 use argus_scenes::play::Stage;

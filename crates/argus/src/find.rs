@@ -34,7 +34,8 @@ pub fn find(args: &FindArgs) -> Result<ExitCode, Failure> {
     }
     let dump = dumps::open(args.dump.as_deref())?;
     let scene = scene::of(&dump, &args.scene)?;
-    let supplied = scene.as_ref().map(|scene| scene.supply(&dump)).transpose()?.flatten();
+    let (supplied, references) = scene.map(scene::Known::supply).unzip();
+    let supplied = supplied.flatten();
     let tasks = Tasks::of(&dump, supplied.as_ref());
     let subject = Side { dump: &dump, tasks: &tasks };
     let found = if let Some(against) = &args.against {
@@ -47,8 +48,8 @@ pub fn find(args: &FindArgs) -> Result<ExitCode, Failure> {
         found.notes.extend(unused(&folder, &tasks));
         found
     } else {
-        let scene = scene.as_ref().ok_or_else(scene::unknown)?;
-        judge(subject, &Expectation::Isolated(scene), options, args.json)
+        let references = references.as_ref().ok_or_else(scene::unknown)?;
+        judge(subject, &Expectation::Isolated(references), options, args.json)
     };
     if let Some(path) = &args.html {
         html::write(path, &found)?;
@@ -99,7 +100,7 @@ fn unused(folder: &Folder, tasks: &Tasks) -> Vec<String> {
     let mut notes: Vec<String> = places
         .map(|place| {
             format!(
-                "the folder expects argument {} of task 0x{:016x}, which the dump does not have",
+                "the folder expects argument {} of task {}, which the dump does not have",
                 place.argument, place.task
             )
         })

@@ -81,7 +81,7 @@ pub fn run(args: &RunArgs) -> Result<Summary, Failure> {
         injected = device.injected().to_vec();
         if let (Some(target), Some(Timed { times, edges })) = (&target, device.timed()) {
             let name = |func| program.kernels.get(FuncId(func)).map(|entry| entry.name.to_owned());
-            let timeline = trace::run::timeline(times, edges.iter().copied(), &name);
+            let timeline = trace::run::timeline(times, edges, &name);
             drawn = target.write(&timeline);
         }
         ended.map_err(explained)

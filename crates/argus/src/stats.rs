@@ -110,7 +110,7 @@ fn parquet(dump: &Dump, selected: &[usize], path: &Path, args: &StatsArgs) -> Re
 fn record_object(dump: &Dump, record: &Record, summary: Option<&Summary>) -> Value {
     json!({
         "index": record.index,
-        "task_id": format!("0x{:016x}", record.task_id),
+        "task_id": record.task_id.to_string(),
         "kernel": dump.kernel_names(record),
         "stage": record.stage.name(),
         "role": record.role.name(),
@@ -138,7 +138,7 @@ fn record_table<'a>(dump: &Dump, records: impl Iterator<Item = &'a (Record, Opti
         let float = |value: Option<f64>| value.map_or(String::new(), |value| argus_text::float(value, 6));
         rows.add_row([
             record.index.to_string(),
-            format!("0x{:016x}", record.task_id),
+            record.task_id.to_string(),
             dump.kernel_names(record),
             record::stage(record.stage).to_owned(),
             record.arg_index.to_string(),

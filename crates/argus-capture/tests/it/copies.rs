@@ -43,13 +43,13 @@ fn bytes_copied_are_at_most_a_tenth_more_than_new_bytes() {
                 });
             }
         });
-        let (_, ledger) = session.finish();
-        assert!(ledger.is_complete(), "{ledger:?}");
-        let total = ledger.total();
+        let (_, account) = session.finish();
+        assert!(account.is_complete(), "{account:?}");
+        let total = account.ledger.total();
         let new = total.payload_bytes + total.entries * ENTRY_BYTES as u64;
         assert_eq!(total.payload_bytes, 4 * 500 * 2 * (16 << 10));
-        assert!(ledger.bytes_copied >= new);
-        let ratio = ledger.bytes_copied as f64 / new as f64;
+        assert!(account.bytes_copied >= new);
+        let ratio = account.bytes_copied as f64 / new as f64;
         assert!(ratio <= 1.1, "{transport:?} {pace:?}: {ratio}");
     }
 }
@@ -64,9 +64,9 @@ fn a_stream_of_scalars_is_copied_in_batches() {
         assert_eq!(lanes[0].argument(argument(id, None), None, &memory), Recorded::Whole);
     }
     drop(lanes);
-    let (_, ledger) = session.finish();
-    assert!(ledger.is_complete());
-    let ratio = ledger.bytes_copied as f64 / (200_000 * ENTRY_BYTES) as f64;
+    let (_, account) = session.finish();
+    assert!(account.is_complete());
+    let ratio = account.bytes_copied as f64 / (200_000 * ENTRY_BYTES) as f64;
     assert!(ratio <= 1.1, "{ratio}");
 }
 
@@ -77,7 +77,7 @@ fn nothing_is_copied_from_mapped_lanes() {
     let (session, mut lanes) = Session::start(&memory, config, Memory::default()).unwrap();
     assert_eq!(lanes[0].task(task(1)), Recorded::Whole);
     drop(lanes);
-    let (_, ledger) = session.finish();
-    assert!(ledger.is_complete());
-    assert_eq!(ledger.bytes_copied, 0);
+    let (_, account) = session.finish();
+    assert!(account.is_complete());
+    assert_eq!(account.bytes_copied, 0);
 }

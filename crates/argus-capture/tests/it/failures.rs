@@ -3,7 +3,8 @@
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use argus_capture::{CaptureConfig, CaptureError, Ledger, Recorded, Session, TransportKind};
+use argus_abi::{EdgeReason, TaskId};
+use argus_capture::{Account, CaptureConfig, CaptureError, Recorded, Session, TransportKind};
 use argus_gm::GlobalMemory;
 
 use crate::support::{Item, Memory, Random, STREAMING, TRANSPORTS, argument, buffer, capture, config, task};
@@ -13,7 +14,7 @@ const BYTES: u64 = 700;
 
 /// Two lanes full of arguments into a sink that gives up midway. The recording threads must end by
 /// themselves, soon.
-fn run_against(transport: TransportKind, sink: Memory) -> (Option<Memory>, Ledger) {
+fn run_against(transport: TransportKind, sink: Memory) -> (Option<Memory>, Account) {
     let memory = Arc::new(GlobalMemory::new());
     let view = buffer(&memory, &Random(21).bytes(BYTES as usize));
     let (session, lanes) = Session::start(&memory, config(transport, 2), sink).unwrap();
@@ -29,45 +30,45 @@ fn run_against(transport: TransportKind, sink: Memory) -> (Option<Memory>, Ledge
             });
         }
     });
-    let (sink, ledger) = session.finish();
+    let (sink, account) = session.finish();
     assert!(start.elapsed() < Duration::from_secs(20), "somebody waited for a collector that is gone");
-    (sink, ledger)
+    (sink, account)
 }
 
 /// Everything recorded is either delivered or lost, lane by lane.
-fn assert_adds_up(ledger: &Ledger) {
-    assert!(!ledger.is_complete());
-    for lane in &ledger.lanes {
+fn assert_adds_up(account: &Account) {
+    assert!(!account.is_complete());
+    for lane in &account.ledger.rings {
         assert_eq!(lane.entries + lane.lost_entries, ENTRIES, "{lane:?}");
         assert_eq!(lane.payload_bytes + lane.lost_bytes, ENTRIES * BYTES, "{lane:?}");
         assert_eq!(lane.payload_bytes, lane.arguments * BYTES);
     }
-    assert!(ledger.total().lost_entries > 0);
+    assert!(account.ledger.total().lost_entries > 0);
 }
 
 #[test]
 fn a_collector_that_panics_is_noticed_and_reported() {
     for transport in TRANSPORTS {
-        let (sink, ledger) = run_against(transport, Memory { panic_at: Some(300), ..Memory::default() });
+        let (sink, account) = run_against(transport, Memory { panic_at: Some(300), ..Memory::default() });
         assert!(sink.is_none());
-        let text = match &ledger.failure {
+        let text = match &account.failure {
             Some(CaptureError::Panicked(text)) => text,
             other => panic!("{other:?}"),
         };
         assert!(text.contains("asked to panic"), "{text}");
-        assert_adds_up(&ledger);
-        assert_eq!(ledger.total().entries, 300);
+        assert_adds_up(&account);
+        assert_eq!(account.ledger.total().entries, 300);
     }
 }
 
 #[test]
 fn a_sink_that_fails_is_left_alone_and_the_lanes_are_drained() {
     for transport in TRANSPORTS {
-        let (sink, ledger) = run_against(transport, Memory { fail_at: Some(300), ..Memory::default() });
-        let failure = ledger.failure.as_ref().unwrap();
+        let (sink, account) = run_against(transport, Memory { fail_at: Some(300), ..Memory::default() });
+        let failure = account.failure.as_ref().unwrap();
         assert!(matches!(failure, CaptureError::Sink(_)), "{failure:?}");
         assert_eq!(std::error::Error::source(failure).unwrap().to_string(), "the disk is full");
-        assert_adds_up(&ledger);
+        assert_adds_up(&account);
         assert_eq!(sink.unwrap().items.len(), 300);
     }
 }
@@ -76,14 +77,14 @@ fn a_sink_that_fails_is_left_alone_and_the_lanes_are_drained() {
 fn a_sink_that_fails_inside_a_payload() {
     for transport in TRANSPORTS {
         let sink = Memory { fail_in_payload: true, ..Memory::default() };
-        let (sink, ledger) = capture(transport, sink, |lane, memory| {
+        let (sink, account) = capture(transport, sink, |lane, memory| {
             let view = buffer(memory, &vec![3; 5 << 20]);
             for id in 0..3 {
                 assert_eq!(lane.argument(argument(id, Some(&view)), Some(&view), memory), Recorded::Whole);
             }
         });
-        assert!(matches!(ledger.failure, Some(CaptureError::Sink(_))));
-        let total = ledger.total();
+        assert!(matches!(account.failure, Some(CaptureError::Sink(_))));
+        let total = account.ledger.total();
         assert_eq!((total.entries, total.lost_entries, total.lost_bytes), (0, 3, 15 << 20), "{transport:?}");
         assert!(sink.unwrap().open.is_some());
     }
@@ -94,7 +95,7 @@ fn a_sink_that_fails_inside_a_payload() {
 fn a_recorder_inside_a_payload_notices_too() {
     for transport in STREAMING {
         let sink = Memory { panic_at: Some(0), ..Memory::default() };
-        let (sink, ledger) = capture(transport, sink, |lane, memory| {
+        let (sink, account) = capture(transport, sink, |lane, memory| {
             let view = buffer(memory, &vec![3; 20 << 20]);
             assert_eq!(lane.argument(argument(0, Some(&view)), Some(&view), memory), Recorded::Lost);
             // From now on nothing waits: a thousand of these would otherwise take long.
@@ -105,7 +106,7 @@ fn a_recorder_inside_a_payload_notices_too() {
             assert!(start.elapsed() < Duration::from_secs(5));
         });
         assert!(sink.is_none());
-        let total = ledger.total();
+        let total = account.ledger.total();
         assert_eq!((total.entries, total.lost_entries, total.lost_bytes), (0, 1001, 1001 * (20 << 20)));
     }
 }
@@ -132,14 +133,17 @@ fn after_sync_that_does_not_fit_counts_exactly_what_is_missing() {
         assert_eq!(lane.task(task(id)), Recorded::Whole);
     }
     assert_eq!(lane.task(task(8)), Recorded::Lost);
-    assert_eq!(lane.edges(8, &[(1, 0); 25]), Recorded::Lost);
+    assert_eq!(
+        lane.edges(TaskId::new(0, 8), &[(TaskId::new(0, 1), EdgeReason::Explicit); 25]),
+        Recorded::Lost
+    );
     drop(lanes);
-    let (sink, ledger) = session.finish();
-    let total = ledger.total();
+    let (sink, account) = session.finish();
+    let total = account.ledger.total();
     assert_eq!((total.entries, total.arguments, total.payload_bytes), (12, 4, 4000));
     assert_eq!((total.lost_entries, total.lost_bytes), (6, 11_000));
     assert_eq!((total.waits, total.wait_ns), (0, 0));
-    let text = ledger.failure.as_ref().unwrap().to_string();
+    let text = account.failure.as_ref().unwrap().to_string();
     assert!(text.starts_with("6 entries with 11000 payload bytes did not fit"), "{text}");
     let items = sink.unwrap().items;
     assert!(items.iter().take(4).all(|item| matches!(item, Item::Argument(_, bytes) if *bytes == [9; 1000])));
@@ -154,8 +158,8 @@ fn finishing_with_an_open_lane_is_a_failure_and_no_hang() {
         assert_eq!(lanes[1].task(task(5)), Recorded::Whole);
         let kept = lanes.remove(1);
         drop(lanes);
-        let (sink, ledger) = session.finish();
-        assert!(matches!(ledger.failure, Some(CaptureError::StillOpen { lane: 1 })), "{ledger:?}");
+        let (sink, account) = session.finish();
+        assert!(matches!(account.failure, Some(CaptureError::StillOpen { lane: 1 })), "{account:?}");
         assert_eq!(sink.unwrap().items.len(), 1);
         // It goes on into the void and waits for nobody.
         let mut kept = kept;
@@ -203,11 +207,11 @@ fn a_broken_entry_is_named() {
         // The lane is the only other allocation; entries follow a control block of 384 bytes.
         let lane = find_lane(&memory, before.addr);
         memory.write(lane + 384 + 2 * 128 + offset, &[value]).unwrap();
-        let (sink, ledger) = session.finish();
-        let failure = ledger.failure.as_ref().unwrap();
+        let (sink, account) = session.finish();
+        let failure = account.failure.as_ref().unwrap();
         assert!(matches!(failure, CaptureError::BrokenEntry { lane: 0, sequence: 2, .. }), "{failure:?}");
         assert!(failure.to_string().contains(expected), "{failure}");
-        let total = ledger.total();
+        let total = account.ledger.total();
         assert_eq!((total.entries, total.lost_entries), (2, 2));
         assert_eq!(sink.unwrap().items.len(), 2);
     }

@@ -63,7 +63,7 @@ fn every_type_and_kind_of_view_equals_the_naive_gather() {
             let addr = buffer(&memory, &bytes).addr;
             let base = Tensor::contiguous(addr, dtype, &[3, 5, 6, 8]).unwrap();
             let views = views(&base);
-            let (sink, ledger) =
+            let (sink, account) =
                 capture_in(&memory, config(transport, 1), Memory::default(), |lane, memory| {
                     for view in &views {
                         assert_eq!(
@@ -72,7 +72,7 @@ fn every_type_and_kind_of_view_equals_the_naive_gather() {
                         );
                     }
                 });
-            assert!(ledger.is_complete(), "{ledger:?}");
+            assert!(account.is_complete(), "{account:?}");
             let items = sink.unwrap().items;
             assert_eq!(items.len(), views.len());
             for (item, view) in items.iter().zip(&views) {
@@ -112,12 +112,12 @@ fn random_views_through_tiny_rings() {
     }
     let mut tiny = config(TransportKind::Mapped, 1);
     (tiny.entries_per_lane, tiny.payload_bytes_per_lane) = (2, 64);
-    let (sink, ledger) = capture_in(&memory, tiny, Memory::default(), |lane, memory| {
+    let (sink, account) = capture_in(&memory, tiny, Memory::default(), |lane, memory| {
         for view in &views {
             assert_eq!(lane.argument(argument(1, Some(view)), Some(view), memory), Recorded::Whole);
         }
     });
-    assert!(ledger.is_complete(), "{ledger:?}");
+    assert!(account.is_complete(), "{account:?}");
     for (item, view) in sink.unwrap().items.iter().zip(&views) {
         let Item::Argument(_, payload) = item else { panic!("{item:?}") };
         assert_eq!(*payload, naive(&memory, view), "{:?} {:?}", view.shape(), view.stride());
@@ -127,7 +127,7 @@ fn random_views_through_tiny_rings() {
 #[test]
 fn what_cannot_be_read_is_skipped_with_its_reason() {
     let mut good = Tensor::contiguous(0, DType::F32, &[8]).unwrap();
-    let (sink, ledger) = capture(TransportKind::Mapped, Memory::default(), |lane, memory| {
+    let (sink, account) = capture(TransportKind::Mapped, Memory::default(), |lane, memory| {
         good = buffer(memory, &[5; 32]);
         let mut beyond = good;
         beyond.shapes[0] = 33;
@@ -157,7 +157,7 @@ fn what_cannot_be_read_is_skipped_with_its_reason() {
         let whole = lane.argument(argument(4, Some(&good)), Some(&good), memory);
         assert_eq!(whole, Recorded::Whole);
     });
-    assert!(ledger.is_complete());
+    assert!(account.is_complete());
     let items = sink.unwrap().items;
     assert_eq!(items.len(), 7);
     for item in &items[..6] {
@@ -169,7 +169,7 @@ fn what_cannot_be_read_is_skipped_with_its_reason() {
 
 #[test]
 fn scalars_and_unwanted_payloads_carry_none() {
-    let (sink, ledger) = capture(TransportKind::Copied, Memory::default(), |lane, memory| {
+    let (sink, account) = capture(TransportKind::Copied, Memory::default(), |lane, memory| {
         let view = buffer(memory, &[1; 100]);
         let mut unwanted = argument(1, Some(&view));
         unwanted.flags = argument_flags::NO_PAYLOAD;
@@ -180,8 +180,8 @@ fn scalars_and_unwanted_payloads_carry_none() {
         nowhere.addr = 8;
         assert_eq!(lane.argument(unwanted, Some(&nowhere), memory), Recorded::Whole);
     });
-    assert!(ledger.is_complete());
-    assert_eq!(ledger.total().payload_bytes, 0);
+    assert!(account.is_complete());
+    assert_eq!(account.ledger.total().payload_bytes, 0);
     for (index, item) in sink.unwrap().items.iter().enumerate() {
         let Item::Argument(entry, payload) = item else { panic!("{item:?}") };
         assert!(payload.is_empty() && entry.payload_bytes == 0);
@@ -193,13 +193,13 @@ fn scalars_and_unwanted_payloads_carry_none() {
 /// The payload is the content at the moment of recording, even if the buffer is freed right after.
 #[test]
 fn a_payload_is_a_copy() {
-    let (sink, ledger) = capture(TransportKind::Mapped, Memory::default(), |lane, memory| {
+    let (sink, account) = capture(TransportKind::Mapped, Memory::default(), |lane, memory| {
         let device = memory.allocate(4096, Fill::Poison).unwrap();
         let view = Tensor::contiguous(device.addr, DType::U8, &[4096]).unwrap();
         assert_eq!(lane.argument(argument(1, Some(&view)), Some(&view), memory), Recorded::Whole);
         memory.write(device.addr, &[0; 4096]).unwrap();
         memory.free(device.addr).unwrap();
     });
-    assert!(ledger.is_complete());
+    assert!(account.is_complete());
     assert!(matches!(&sink.unwrap().items[0], Item::Argument(_, bytes) if *bytes == [0xFF; 4096]));
 }

@@ -40,10 +40,10 @@ fn press(entries: u64, slow: Option<Duration>, sizes: CaptureConfig) {
             });
         }
     });
-    let (sink, ledger) = session.finish();
-    assert!(ledger.is_complete(), "{ledger:?}");
-    assert_eq!(ledger.total().arguments, entries);
-    assert!(ledger.total().waits > 0, "the rings were never full: no pressure");
+    let (sink, account) = session.finish();
+    assert!(account.is_complete(), "{account:?}");
+    assert_eq!(account.ledger.total().arguments, entries);
+    assert!(account.ledger.total().waits > 0, "the rings were never full: no pressure");
     let mut next = BTreeMap::new();
     for item in sink.unwrap().items {
         let Item::Argument(entry, payload) = item else { panic!("{item:?}") };
@@ -100,10 +100,10 @@ fn waiting_is_visible_while_it_lasts() {
             }
         });
         assert_ne!(status.progress(), before);
-        let (sink, ledger) = session.finish();
-        assert!(ledger.is_complete());
+        let (sink, account) = session.finish();
+        assert!(account.is_complete());
         assert!(!status.is_waiting());
-        let lane = ledger.lanes[0];
+        let lane = account.ledger.rings[0];
         assert!(lane.waits > 0 && lane.wait_ns > 1_000_000, "{lane:?}");
         assert_eq!(sink.unwrap().items.len(), 12);
     }
@@ -127,8 +127,8 @@ fn an_idle_collector_reacts_and_flushes() {
             }
         }
         drop(lanes);
-        let (sink, ledger) = session.finish();
-        assert!(ledger.is_complete());
+        let (sink, account) = session.finish();
+        assert!(account.is_complete());
         assert_eq!(sink.unwrap().items.len(), 3);
     }
 }

@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use argus_abi::capture::{EntryHeader, SkipEntry, edge_reason, skip_reason};
-use argus_abi::{DType, Tensor};
+use argus_abi::capture::{EntryHeader, SkipEntry, skip_reason};
+use argus_abi::{DType, EdgeReason, TaskId, Tensor};
 use argus_capture::{CaptureConfig, CaptureError, Recorded, Session, TransportKind};
 use argus_gm::{Fill, GlobalMemory};
 
@@ -15,7 +15,7 @@ use crate::support::{
 fn a_payload_larger_than_the_ring_comes_out_whole() {
     let content = Random(1).bytes(10 << 20);
     for transport in TRANSPORTS {
-        let (sink, ledger) = capture(transport, Memory::default(), |lane, memory| {
+        let (sink, account) = capture(transport, Memory::default(), |lane, memory| {
             let view = buffer(memory, &content);
             for task_id in 0..2 {
                 assert_eq!(
@@ -25,8 +25,8 @@ fn a_payload_larger_than_the_ring_comes_out_whole() {
                 assert_eq!(lane.task(task(task_id)), Recorded::Whole);
             }
         });
-        assert!(ledger.is_complete(), "{transport:?}: {ledger:?}");
-        assert_eq!(ledger.total().payload_bytes, 20 << 20);
+        assert!(account.is_complete(), "{transport:?}: {account:?}");
+        assert_eq!(account.ledger.total().payload_bytes, 20 << 20);
         let items = sink.unwrap().items;
         assert_eq!(items.len(), 4);
         for index in [0, 2] {
@@ -44,14 +44,14 @@ fn sizes_around_the_ring_and_its_quarter() {
         let mut config = config(transport, 1);
         (config.entries_per_lane, config.payload_bytes_per_lane) = (3, 256);
         let memory = Arc::new(GlobalMemory::new());
-        let (sink, ledger) = capture_in(&memory, config, Memory::default(), |lane, memory| {
+        let (sink, account) = capture_in(&memory, config, Memory::default(), |lane, memory| {
             let base = buffer(memory, &content);
             for &size in &sizes {
                 let view = base.view(&[size as u32], &[(size % 90) as u32]).unwrap();
                 assert_eq!(lane.argument(argument(0, Some(&view)), Some(&view), memory), Recorded::Whole);
             }
         });
-        assert!(ledger.is_complete(), "{transport:?}: {ledger:?}");
+        assert!(account.is_complete(), "{transport:?}: {account:?}");
         for (item, &size) in sink.unwrap().items.iter().zip(&sizes) {
             let Item::Argument(_, bytes) = item else { panic!("{item:?}") };
             assert_eq!(*bytes, content[size % 90..size % 90 + size]);
@@ -80,9 +80,9 @@ fn a_very_large_tensor_passes_through_a_small_ring() {
         let (session, mut lanes) = Session::start(&memory, config(transport, 1), Hashing::default()).unwrap();
         assert_eq!(lanes[0].argument(argument(0, Some(&view)), Some(&view), &memory), Recorded::Whole);
         drop(lanes);
-        let (sink, ledger) = session.finish();
-        assert!(ledger.is_complete(), "{ledger:?}");
-        assert_eq!(ledger.total().payload_bytes, len);
+        let (sink, account) = session.finish();
+        assert!(account.is_complete(), "{account:?}");
+        assert_eq!(account.ledger.total().payload_bytes, len);
         assert_eq!(sink.unwrap().hash.digest128(), expected.digest128(), "{transport:?}");
     }
 }
@@ -92,7 +92,7 @@ struct Hashing {
     hash: xxhash_rust::xxh3::Xxh3,
 }
 
-impl argus_capture::Sink for Hashing {
+impl argus_facts::Sink for Hashing {
     type Error = std::convert::Infallible;
 
     fn begin_argument(&mut self, _: &argus_abi::capture::ArgumentEntry) -> Result<(), Self::Error> {
@@ -128,7 +128,7 @@ fn every_transport_delivers_the_same() {
             let memory = Arc::new(GlobalMemory::new());
             let content = Random(4).bytes(300_000);
             let base = buffer(&memory, &content);
-            let (sink, ledger) =
+            let (sink, account) =
                 capture_in(&memory, config(transport, 1), Memory::default(), |lane, memory| {
                     let mut random = Random(5);
                     for task_id in 0..2000 {
@@ -140,7 +140,7 @@ fn every_transport_delivers_the_same() {
                         assert_eq!(lane.task(task(task_id)), Recorded::Whole);
                     }
                 });
-            assert!(ledger.is_complete(), "{ledger:?}");
+            assert!(account.is_complete(), "{account:?}");
             sink.unwrap().items
         })
         .collect();
@@ -151,18 +151,20 @@ fn every_transport_delivers_the_same() {
 #[test]
 fn tasks_edges_and_skips_arrive_as_they_were() {
     for transport in TRANSPORTS {
-        let producers: Vec<(u64, u8)> = (0..23).map(|id| (id << 33 | 1, (id % 4) as u8)).collect();
-        let (sink, ledger) = capture(transport, Memory::default(), |lane, _| {
+        let producers: Vec<(TaskId, EdgeReason)> = (0..23)
+            .map(|id| (TaskId::from_raw(id << 33 | 1), EdgeReason::from_raw((id % 4) as u8).unwrap()))
+            .collect();
+        let (sink, account) = capture(transport, Memory::default(), |lane, _| {
             assert_eq!(lane.task(task(77)), Recorded::Whole);
-            assert_eq!(lane.edges(77, &producers), Recorded::Whole);
-            assert_eq!(lane.edges(78, &[]), Recorded::Whole);
+            assert_eq!(lane.edges(TaskId::from_raw(77), &producers), Recorded::Whole);
+            assert_eq!(lane.edges(TaskId::from_raw(78), &[]), Recorded::Whole);
             let header = EntryHeader { magic: 0, version: 0, what: 0, lane: 0, sequence: 0 };
             let reason = skip_reason::NO_METADATA;
             let (func_id, arg_index, stage) = (5, u16::MAX, 0);
             let skip = SkipEntry { header, task_id: 9, func_id, arg_index, stage, reason, reserved: [0; 96] };
             assert_eq!(lane.skip(skip), Recorded::Whole);
         });
-        assert!(ledger.is_complete());
+        assert!(account.is_complete());
         let items = sink.unwrap().items;
         assert_eq!(items.len(), 5, "{items:?}");
         assert!(
@@ -173,11 +175,12 @@ fn tasks_edges_and_skips_arrive_as_they_were() {
             let Item::Edges(edges) = item else { panic!("{item:?}") };
             assert_eq!(edges.consumer, 77);
             for index in 0..usize::from(edges.count) {
-                seen.push((edges.producers[index], edges.reasons[index]));
+                let reason = EdgeReason::from_raw(edges.reasons[index]).unwrap();
+                seen.push((TaskId::from_raw(edges.producers[index]), reason));
             }
         }
         assert_eq!(seen, producers);
-        assert_eq!(edge_reason::name(seen[2].1), "overlap");
+        assert_eq!(seen[2].1.name(), "overlap");
         assert!(matches!(&items[4], Item::Skip(entry) if entry.task_id == 9 && entry.func_id == 5));
         for (index, item) in items.iter().enumerate() {
             assert_eq!(item.header().sequence, index as u64);
@@ -188,8 +191,8 @@ fn tasks_edges_and_skips_arrive_as_they_were() {
 #[test]
 fn closing_without_entries_is_a_complete_capture() {
     for transport in TRANSPORTS {
-        let (sink, ledger) = capture(transport, Memory::default(), |_, _| {});
-        assert!(ledger.is_complete(), "{ledger:?}");
+        let (sink, account) = capture(transport, Memory::default(), |_, _| {});
+        assert!(account.is_complete(), "{account:?}");
         assert!(sink.unwrap().items.is_empty());
     }
 }
@@ -218,10 +221,12 @@ fn sixty_four_lanes_keep_apart() {
                 });
             }
         });
-        let (sink, ledger) = session.finish();
-        assert!(ledger.is_complete(), "{ledger:?}");
-        assert_eq!(ledger.lanes.len(), 64);
-        assert!(ledger.lanes.iter().all(|lane| lane.arguments == 50 && lane.payload_bytes == 50 * 512));
+        let (sink, account) = session.finish();
+        assert!(account.is_complete(), "{account:?}");
+        assert_eq!(account.ledger.rings.len(), 64);
+        assert!(
+            account.ledger.rings.iter().all(|lane| lane.arguments == 50 && lane.payload_bytes == 50 * 512)
+        );
         let mut next = [0u64; 64];
         for item in sink.unwrap().items {
             let Item::Argument(entry, _) = item else { panic!("{item:?}") };
@@ -258,8 +263,8 @@ fn lane_memory_is_freed_at_the_end() {
         let (session, lanes) = Session::start(&memory, config(transport, 2), Memory::default()).unwrap();
         let status = session.status();
         drop(lanes);
-        let (_, ledger) = session.finish();
-        assert!(ledger.is_complete());
+        let (_, account) = session.finish();
+        assert!(account.is_complete());
         assert!(!status.is_waiting());
         // The status still holds windows; without them nothing is left.
         drop(status);

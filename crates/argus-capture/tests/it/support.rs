@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use argus_abi::capture::{ArgumentEntry, EdgesEntry, EntryHeader, SkipEntry, TaskEntry};
 use argus_abi::{DType, Tensor};
-use argus_capture::{CaptureConfig, Ledger, Recorder, Session, Sink, TransportKind};
+use argus_capture::{Account, CaptureConfig, Recorder, Session, TransportKind};
+use argus_facts::Sink;
 use argus_gm::{Fill, GlobalMemory};
 
 pub const TRANSPORTS: [TransportKind; 3] =
@@ -164,7 +165,7 @@ pub fn capture(
     transport: TransportKind,
     sink: Memory,
     record: impl FnOnce(&mut Recorder, &GlobalMemory),
-) -> (Option<Memory>, Ledger) {
+) -> (Option<Memory>, Account) {
     capture_in(&Arc::new(GlobalMemory::new()), config(transport, 1), sink, record)
 }
 
@@ -173,7 +174,7 @@ pub fn capture_in(
     config: CaptureConfig,
     sink: Memory,
     record: impl FnOnce(&mut Recorder, &GlobalMemory),
-) -> (Option<Memory>, Ledger) {
+) -> (Option<Memory>, Account) {
     let (session, mut recorders) = Session::start(memory, config, sink).unwrap();
     record(&mut recorders[0], memory);
     drop(recorders);

@@ -2,8 +2,9 @@
 
 use std::mem::size_of;
 
-use argus_abi::MAX_DIMS;
 use argus_abi::capture::{EDGES_PER_ENTRY, EdgesEntry, SkipEntry, TaskEntry};
+use argus_abi::{EdgeReason, MAX_DIMS, TaskId};
+use argus_facts::Edge;
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
 
 use super::{BODY_BYTES, ENTRY_BYTES, HEADER_BYTES};
@@ -142,8 +143,16 @@ pub struct EdgesRecord {
 
 impl EdgesRecord {
     /// Each producer with its reason; a count that cannot be is cut.
-    pub fn edges(&self) -> impl Iterator<Item = (u64, u8)> + '_ {
-        self.producers.iter().copied().zip(self.reasons).take(usize::from(self.count))
+    /// The edges, or the first reason that is no number of an [`EdgeReason`].
+    pub fn edges(&self) -> Result<impl Iterator<Item = Edge> + '_, u8> {
+        let named = || self.producers.iter().zip(self.reasons).take(usize::from(self.count));
+        if let Some((_, wrong)) = named().find(|&(_, reason)| EdgeReason::from_raw(reason).is_none()) {
+            return Err(wrong);
+        }
+        let to = TaskId::from_raw(self.consumer);
+        Ok(named().filter_map(move |(&from, reason)| {
+            Some(Edge { from: TaskId::from_raw(from), to, reason: EdgeReason::from_raw(reason)? })
+        }))
     }
 }
 

@@ -1,10 +1,11 @@
 //! Appends entries.
 
+use argus_facts::KernelInfo;
 use zerocopy::{Immutable, IntoBytes};
 
 use super::layout::{EndRecord, KernelRecord, RawEntry, blank, put_text};
 use super::{BODY_BYTES, ENTRY_BYTES, HEADER_BYTES, Header, MAGIC, VERSION, kind, status};
-use crate::info::{DumpOptions, KernelInfo, RunEnd, RunStatus, StatsMode};
+use crate::info::{DumpOptions, RunEnd, RunStatus, StatsMode};
 use crate::spool::{Failure, Spool};
 use crate::stream::Stream;
 
@@ -74,7 +75,7 @@ impl JournalFile {
         let mut record: KernelRecord = blank();
         record.func_id = kernel.func_id;
         record.core_type = kernel.core_type as u8;
-        record.abi = kernel.abi_number();
+        record.abi = kernel.abi as u8;
         record.name_len = put_text(&kernel.name, &mut record.name);
         for (place, &direction) in record.signature.iter_mut().zip(&kernel.signature) {
             *place = direction as u8;
@@ -91,8 +92,9 @@ impl JournalFile {
     ) -> Result<(), Failure> {
         let mut record: EndRecord = blank();
         counts(&mut record);
-        record.lost_entries = end.ledger.lost_entries;
-        record.lost_bytes = end.ledger.lost_bytes;
+        let lost = end.ledger.total();
+        record.lost_entries = lost.lost_entries;
+        record.lost_bytes = lost.lost_bytes;
         record.status = match end.status {
             RunStatus::Complete => status::COMPLETE,
             RunStatus::Failed => status::FAILED,

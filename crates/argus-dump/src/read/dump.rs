@@ -5,12 +5,11 @@ use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use argus_abi::{Kind, Stage};
-use argus_capture::times::RunTimes;
+use argus_abi::{Kind, Stage, TaskId};
+use argus_facts::{Graph, RunTimes, kernel::joined_names};
 
 use super::error::{OpenError, PayloadError};
 use super::foreign::Listed;
-use super::graph::{Graph, joined_names};
 use super::graph_file;
 use super::locate::{Place, locate, newest};
 use super::ours::Table;
@@ -67,7 +66,7 @@ pub enum Ending {
 /// Something that should have been captured and was not.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Skip {
-    pub task_id: u64,
+    pub task_id: TaskId,
     pub func_id: Option<i32>,
     /// `None`: the whole task.
     pub arg_index: Option<u32>,
@@ -415,7 +414,7 @@ impl Dump {
 
     /// The task's different kernels, `QK` or `A+B`; by number where nobody named them, empty if unknown.
     pub fn kernel_names(&self, record: &Record) -> String {
-        joined_names(record.func_ids(), |func_id| self.kernel_name(func_id))
+        joined_names(&record.func_ids, |func_id| self.kernel_name(func_id))
     }
 
     /// The name of a kernel, if somebody named it.

@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt;
 use std::path::Path;
 
-use argus_abi::Stage;
+use argus_abi::{Stage, TaskId};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
 use super::dump::{Age, Ending, Losses, Skip as Skipped};
@@ -467,7 +467,7 @@ impl SkippedText<'_> {
             }
         };
         Ok(Skipped {
-            task_id: self.task_id.hex()?,
+            task_id: TaskId::from_raw(self.task_id.hex()?),
             func_id: match &self.func_id {
                 Token::Unsigned(value) => i32::try_from(*value).ok(),
                 _ => None,

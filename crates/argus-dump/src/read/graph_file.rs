@@ -3,11 +3,10 @@
 use std::borrow::Cow;
 
 use argus_abi::args::KernelAbi;
-use argus_abi::capture::{edge_reason, task_state};
-use argus_abi::{ArgDirection, CoreType};
+use argus_abi::{ArgDirection, CoreType, EdgeReason, TaskId, TaskState};
+use argus_facts::{Edge, Graph, KernelInfo, TaskInfo};
 use serde::Deserialize;
 
-use super::graph::{Edge, Graph, Kernel, Task, present};
 use super::json::{Token, Wrong};
 
 /// Nothing of ours nests deeper than four.
@@ -81,30 +80,16 @@ struct KernelText<'a> {
 }
 
 impl KernelText<'_> {
-    fn understood(&self) -> Result<Kernel, Wrong> {
-        let direction = |name: &str| match name {
-            "scalar" => Some(ArgDirection::Scalar),
-            "in" => Some(ArgDirection::In),
-            "out" => Some(ArgDirection::Out),
-            "inout" => Some(ArgDirection::Inout),
-            _ => None,
-        };
-        let core_type =
-            |name: &str| [CoreType::Aic, CoreType::Aiv].into_iter().find(|core| core.name() == name);
-        let abi = |name: &str| match name {
-            "tensor" => Some(KernelAbi::Tensors),
-            "raw" => Some(KernelAbi::Raw),
-            _ => None,
-        };
+    fn understood(&self) -> Result<KernelInfo, Wrong> {
         let words = self.signature.iter();
-        Ok(Kernel {
+        Ok(KernelInfo {
             func_id: self.func_id,
             name: self.name.clone().into_owned(),
-            core_type: self.core_type.word(core_type, "\"aic\" or \"aiv\"")?,
+            core_type: self.core_type.word(CoreType::from_name, "\"aic\" or \"aiv\"")?,
             signature: words
-                .map(|word| word.word(direction, "\"scalar\", \"in\", \"out\" or \"inout\""))
+                .map(|word| word.word(ArgDirection::from_name, "\"scalar\", \"in\", \"out\" or \"inout\""))
                 .collect::<Result<_, _>>()?,
-            abi: self.abi.word(abi, "\"tensor\" or \"raw\"")?,
+            abi: self.abi.word(KernelAbi::from_name, "\"tensor\" or \"raw\"")?,
         })
     }
 }
@@ -127,24 +112,16 @@ struct TaskText<'a> {
 }
 
 impl TaskText<'_> {
-    fn understood(&self) -> Result<Task, Wrong> {
-        let (funcs, func_count) = present(self.func_id.iter().copied());
+    fn understood(&self) -> Result<TaskInfo, Wrong> {
         let mut cores = [0u64; 2];
         for &core in &self.cores {
             let word = cores.get_mut(usize::from(core) / 64);
             let word = word.ok_or_else(|| Wrong::new(core.to_string(), "cores from 0 to 127"))?;
             *word |= 1 << (core % 64);
         }
-        let state = |name: &str| match name {
-            "completed" => Some(task_state::COMPLETED),
-            "running" => Some(task_state::RUNNING),
-            "waiting" => Some(task_state::WAITING),
-            _ => None,
-        };
-        Ok(Task {
-            task_id: self.task_id.hex()?,
-            funcs,
-            func_count,
+        Ok(TaskInfo {
+            id: TaskId::from_raw(self.task_id.hex()?),
+            func_ids: self.func_id.iter().copied().collect(),
             blocks: self.blocks,
             dispatch_order: self.dispatch_order,
             dispatched_ns: self.dispatched_ns.unwrap_or(0),
@@ -153,7 +130,7 @@ impl TaskText<'_> {
             scope_depth: self.scope_depth,
             tensors: self.tensors,
             scalars: self.scalars,
-            state: self.state.word(state, "\"completed\", \"running\" or \"waiting\"")?,
+            state: self.state.word(TaskState::from_name, "\"completed\", \"running\" or \"waiting\"")?,
         })
     }
 }
@@ -170,13 +147,13 @@ struct EdgeText<'a> {
 
 impl EdgeText<'_> {
     fn understood(&self) -> Result<Edge, Wrong> {
-        let reason = |name: &str| (0..4).find(|&reason| edge_reason::name(reason) == name);
         Ok(Edge {
-            from: self.from.hex()?,
-            to: self.to.hex()?,
-            reason: self
-                .reason
-                .word(reason, "\"explicit\", \"creator\", \"overlap\" or \"write_after_read\"")?,
+            from: TaskId::from_raw(self.from.hex()?),
+            to: TaskId::from_raw(self.to.hex()?),
+            reason: self.reason.word(
+                EdgeReason::from_name,
+                "\"explicit\", \"creator\", \"overlap\" or \"write_after_read\"",
+            )?,
         })
     }
 }

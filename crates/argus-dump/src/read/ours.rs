@@ -5,13 +5,13 @@ use std::sync::OnceLock;
 
 use argus_abi::args::KernelAbi;
 use argus_abi::capture::{argument_flags, skip_reason};
-use argus_abi::{ArgDirection, CoreType, DType, Kind, MAX_DIMS, Role, Stage};
+use argus_abi::{ArgDirection, CoreType, DType, Kind, MAX_DIMS, Role, Stage, TaskId, TaskState};
+use argus_facts::{FuncIds, Graph, KernelInfo, TaskInfo, kernel};
 use rayon::prelude::*;
 use zerocopy::FromZeros;
 
 use super::dump::{Ending, Losses, Skip};
 use super::error::OpenError;
-use super::graph::{Edge, Graph, Kernel, Task, kernel_in, present};
 use super::record::{Record, Scalar};
 use crate::journal::{
     ArgumentRecord, Entry, Journal, KernelRecord, SkipRecord, Tail, TaskRecord, marks, status,
@@ -31,7 +31,7 @@ pub(crate) struct Table {
     /// For each record the entry that describes its task.
     task_of: Vec<u32>,
     /// Sorted by number.
-    kernels: Vec<Kernel>,
+    kernels: Vec<KernelInfo>,
     graph: OnceLock<Graph>,
 }
 
@@ -47,7 +47,7 @@ struct Found {
     /// Task, then stage, argument and role, then entry.
     arguments: Vec<(u64, u32, u32)>,
     tasks: Vec<(u64, u32)>,
-    kernels: Vec<Kernel>,
+    kernels: Vec<KernelInfo>,
     losses: Losses,
     ended: Option<Ending>,
 }
@@ -113,13 +113,13 @@ impl Table {
     pub(crate) fn record(&self, index: usize) -> Record {
         let mut record = record_of(index, &self.raw(index));
         if let Some(Entry::Task(task)) = self.journal.get(self.task_of[index] as usize) {
-            (record.funcs, record.func_count) = present(task.func_ids);
+            record.func_ids = task.func_ids.into_iter().collect();
         }
         record
     }
 
     pub(super) fn kernel_name(&self, func_id: i32) -> Option<&str> {
-        kernel_in(&self.kernels, func_id).map(|kernel| kernel.name.as_str())
+        kernel::find(&self.kernels, func_id).map(|kernel| kernel.name.as_str())
     }
 
     pub(crate) fn graph(&self) -> &Graph {
@@ -127,11 +127,9 @@ impl Table {
             let (mut tasks, mut edges) = (Vec::new(), Vec::new());
             for entry in self.journal.entries() {
                 match entry {
-                    Entry::Task(record) => tasks.push(task_of(&record)),
-                    Entry::Edges(record) => {
-                        let to = record.consumer;
-                        edges.extend(record.edges().map(|(from, reason)| Edge { from, to, reason }));
-                    }
+                    Entry::Task(record) => tasks.extend(task_of(&record)),
+                    // What has another reason was refused when the journal was opened.
+                    Entry::Edges(record) => edges.extend(record.edges().into_iter().flatten()),
                     _ => {}
                 }
             }
@@ -169,7 +167,17 @@ fn find(path: &Path, journal: &Journal, entries: std::ops::Range<usize>) -> Resu
                     u32::from(record.stage) << 24 | u32::from(record.arg_index) << 8 | u32::from(record.role);
                 found.arguments.push((record.task_id, key, number as u32));
             }
-            Some(Entry::Task(record)) => found.tasks.push((record.task_id, number as u32)),
+            Some(Entry::Task(record)) => {
+                if TaskState::from_raw(record.state).is_none() {
+                    return Err(refuse("state", record.state.into(), "0 to 2"));
+                }
+                found.tasks.push((record.task_id, number as u32));
+            }
+            Some(Entry::Edges(record)) => {
+                if let Err(reason) = record.edges() {
+                    return Err(refuse("reason", reason.into(), "0 to 3"));
+                }
+            }
             Some(Entry::Kernel(record)) => found.kernels.push(
                 kernel_of(&record).map_err(|(field, value, allowed)| refuse(field, value.into(), allowed))?,
             ),
@@ -190,7 +198,7 @@ fn find(path: &Path, journal: &Journal, entries: std::ops::Range<usize>) -> Resu
                     _ => Ending::Failed { error },
                 });
             }
-            Some(Entry::Edges(_)) | None => {}
+            None => {}
         }
     }
     Ok(found)
@@ -240,9 +248,8 @@ pub(super) fn record_of(index: usize, record: &ArgumentRecord) -> Record {
     };
     let mut decoded = Record {
         index,
-        task_id: record.task_id,
-        funcs: [-1; 3],
-        func_count: 0,
+        task_id: TaskId::from_raw(record.task_id),
+        func_ids: FuncIds::default(),
         subtask: None,
         arg_index: record.arg_index.into(),
         ambiguous_index: false,
@@ -274,12 +281,11 @@ pub(super) fn record_of(index: usize, record: &ArgumentRecord) -> Record {
     decoded
 }
 
-fn task_of(record: &TaskRecord) -> Task {
-    let (funcs, func_count) = present(record.func_ids);
-    Task {
-        task_id: record.task_id,
-        funcs,
-        func_count,
+/// `None` for a state that nobody assigned.
+fn task_of(record: &TaskRecord) -> Option<TaskInfo> {
+    Some(TaskInfo {
+        id: TaskId::from_raw(record.task_id),
+        func_ids: record.func_ids.into_iter().collect(),
         blocks: record.blocks,
         dispatch_order: Some(record.dispatch_order).filter(|&order| order != u64::MAX),
         dispatched_ns: record.dispatched_ns,
@@ -288,44 +294,28 @@ fn task_of(record: &TaskRecord) -> Task {
         scope_depth: record.scope_depth,
         tensors: record.tensors,
         scalars: record.scalars,
-        state: record.state,
-    }
-}
-
-fn kernel_of(record: &KernelRecord) -> Result<Kernel, (&'static str, u8, &'static str)> {
-    let signature = (record.signature().iter())
-        .map(|&direction| direction_of(direction).ok_or(("signature", direction, "directions from 0 to 3")))
-        .collect::<Result<_, _>>()?;
-    Ok(Kernel {
-        func_id: record.func_id,
-        name: record.name().to_owned(),
-        core_type: match record.core_type {
-            0 => CoreType::Aic,
-            1 => CoreType::Aiv,
-            other => return Err(("core_type", other, "0 or 1")),
-        },
-        signature,
-        abi: match record.abi {
-            0 => KernelAbi::Tensors,
-            1 => KernelAbi::Raw,
-            other => return Err(("abi", other, "0 or 1")),
-        },
+        state: TaskState::from_raw(record.state)?,
     })
 }
 
-fn direction_of(raw: u8) -> Option<ArgDirection> {
-    Some(match raw {
-        0 => ArgDirection::Scalar,
-        1 => ArgDirection::In,
-        2 => ArgDirection::Out,
-        3 => ArgDirection::Inout,
-        _ => return None,
+fn kernel_of(record: &KernelRecord) -> Result<KernelInfo, (&'static str, u8, &'static str)> {
+    let signature = (record.signature().iter())
+        .map(|&direction| {
+            ArgDirection::from_raw(direction).ok_or(("signature", direction, "directions from 0 to 3"))
+        })
+        .collect::<Result<_, _>>()?;
+    Ok(KernelInfo {
+        func_id: record.func_id,
+        name: record.name().to_owned(),
+        core_type: CoreType::from_raw(record.core_type).ok_or(("core_type", record.core_type, "0 or 1"))?,
+        signature,
+        abi: KernelAbi::from_raw(record.abi).ok_or(("abi", record.abi, "0 or 1"))?,
     })
 }
 
 fn skip_of(record: &SkipRecord) -> Option<Skip> {
     Some(Skip {
-        task_id: record.task_id,
+        task_id: TaskId::from_raw(record.task_id),
         func_id: Some(record.func_id).filter(|&func_id| func_id >= 0),
         arg_index: Some(record.arg_index).filter(|&index| index != u16::MAX).map(u32::from),
         stage: Stage::from_raw(record.stage)?,

@@ -1,6 +1,7 @@
 //! One captured argument, whatever wrote it down.
 
-use argus_abi::{DType, Kind, MAX_DIMS, Role, Stage};
+use argus_abi::{DType, Kind, MAX_DIMS, Role, Stage, TaskId};
+use argus_facts::FuncIds;
 
 use crate::stats::Statistics;
 
@@ -12,10 +13,9 @@ use crate::stats::Statistics;
 pub struct Record {
     /// Position in the dump's own order, counted from 0.
     pub index: usize,
-    pub task_id: u64,
-    /// Kernels of the task, in the order of its members; see [`Record::func_ids`].
-    pub funcs: [i32; 3],
-    pub func_count: u8,
+    pub task_id: TaskId,
+    /// Kernels of the task. Empty where the dump does not know (June), or knows that it does not (-1 in August).
+    pub func_ids: FuncIds,
     /// Member of the task, where the dump tells members apart (April).
     pub subtask: Option<u8>,
     pub arg_index: u32,
@@ -73,11 +73,6 @@ impl Record {
 
     pub fn strides(&self) -> &[u64] {
         &self.strides[..usize::from(self.ndims)]
-    }
-
-    /// Empty where the dump does not know (June), or knows that it does not (-1 in August).
-    pub fn func_ids(&self) -> &[i32] {
-        &self.funcs[..usize::from(self.func_count)]
     }
 
     /// Elements of the view. A view without dimensions has one.

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use argus_abi::{DType, Kind, MAX_DIMS, Role, Stage};
+use argus_abi::{DType, Kind, MAX_DIMS, Role, Stage, TaskId};
+use argus_facts::FuncIds;
 
 use super::record::{Record, Scalar};
 use crate::stats::Statistics;
@@ -47,12 +48,11 @@ pub(crate) struct Row {
     pub(super) scalar: u64,
     pub(super) shape: [u64; MAX_DIMS],
     pub(super) strides: [u64; MAX_DIMS],
-    pub(super) funcs: [i32; 3],
+    pub(super) func_ids: FuncIds,
     pub(super) arg_index: u32,
     /// Place in the list of what only our own manifests say.
     pub(super) extra: u32,
     pub(super) flags: u16,
-    pub(super) func_count: u8,
     pub(super) subtask: u8,
     pub(super) stage: Stage,
     pub(super) role: Role,
@@ -91,9 +91,8 @@ impl Row {
         let extra = extras.get(self.extra as usize).copied().unwrap_or_default();
         let mut record = Record {
             index,
-            task_id: self.task_id,
-            funcs: self.funcs,
-            func_count: self.func_count,
+            task_id: TaskId::from_raw(self.task_id),
+            func_ids: self.func_ids,
             subtask: Some(self.subtask).filter(|&subtask| subtask != NO_SUBTASK),
             arg_index: self.arg_index,
             ambiguous_index: self.has(flag::AMBIGUOUS),
@@ -170,7 +169,7 @@ impl Rows {
             self.extras.push(extra);
         }
         if let Some(kernel) = kernel {
-            self.name(&row.funcs[..usize::from(row.func_count)], kernel);
+            self.name(&row.func_ids, kernel);
         }
         self.rows.push(row);
     }

@@ -1,10 +1,11 @@
 //! Do journal, manifest, graph.json and run.json say the same, and do the counts fit?
 
 use argus_abi::{Role, Stage};
+use argus_facts::Graph;
 
 use super::findings::Findings;
 use crate::journal::{Entry, Tail};
-use crate::read::{Age, Dump, Ending, Graph, Listed, Record, Records, Table, parse_graph};
+use crate::read::{Age, Dump, Ending, Listed, Record, Records, Table, parse_graph};
 use crate::{GRAPH_FILE, MANIFEST_FILE};
 
 pub(super) fn check(dump: &Dump, findings: &mut Findings) {
@@ -49,7 +50,7 @@ fn losses(dump: &Dump, findings: &mut Findings) {
     for skip in &losses.skipped {
         findings.warning("skipped arguments", None, || {
             let what = skip.arg_index.map_or_else(String::new, |arg| format!("argument {arg} of "));
-            format!("{what}task 0x{:016x} was skipped, {}: {}", skip.task_id, skip.stage, skip.reason)
+            format!("{what}task {} was skipped, {}: {}", skip.task_id, skip.stage, skip.reason)
         });
     }
 }

@@ -1,16 +1,16 @@
 //! Is every argument of every task there, once, and in the order of time?
 
 use argus_abi::args::{MAX_SCALARS, MAX_TENSORS};
-use argus_abi::capture::task_state;
-use argus_abi::{Kind, Role, Stage};
+use argus_abi::{Kind, Role, Stage, TaskId, TaskState};
+use argus_facts::{Graph, TaskInfo};
 use rayon::prelude::*;
 
 use super::Checked;
 use super::findings::{Findings, Severity};
-use crate::read::{Age, Dump, Ending, Graph, Record, Task};
+use crate::read::{Age, Dump, Ending, Record};
 
 /// What makes a record one of a kind, and the record.
-type Identity = (u64, Stage, u32, Option<u8>, Kind, usize);
+type Identity = (TaskId, Stage, u32, Option<u8>, Kind, usize);
 
 pub(super) fn check(dump: &Dump, checked: &mut Checked, findings: &mut Findings) {
     let mut records: Vec<Identity> = (dump.records())
@@ -28,10 +28,10 @@ pub(super) fn check(dump: &Dump, checked: &mut Checked, findings: &mut Findings)
     let skips = Skips::of(dump);
     let whole = is_whole(dump);
     for task in &graph.tasks {
-        while let Some(other) = of_task.next_if(|records| records[0].0 < task.task_id) {
+        while let Some(other) = of_task.next_if(|records| records[0].0 < task.id) {
             stray(dump, other, findings);
         }
-        let own = of_task.next_if(|records| records[0].0 == task.task_id).unwrap_or_default();
+        let own = of_task.next_if(|records| records[0].0 == task.id).unwrap_or_default();
         let own: Vec<Record> = own.iter().map(|identity| dump.record(identity.5)).collect();
         before_and_after(&own, findings);
         if whole {
@@ -47,7 +47,7 @@ fn duplicates(dump: &Dump, records: &[Identity], findings: &mut Findings) {
     let same = |a: &Identity, b: &Identity| (a.0, a.1, a.2, a.3, a.4) == (b.0, b.1, b.2, b.3, b.4);
     for group in records.chunk_by(same).filter(|group| group.len() > 1) {
         let (task, stage, arg, _, _, index) = group[0];
-        let told = format!("argument {arg} of task 0x{task:016x} is there {} times, {stage}", group.len());
+        let told = format!("argument {arg} of task {task} is there {} times, {stage}", group.len());
         match dump.age() {
             Age::Argus => findings.defect("arguments recorded more than once", index, || told),
             // Its tasks of several blocks record their arguments once for each.
@@ -63,9 +63,7 @@ fn stray(dump: &Dump, records: &[Identity], findings: &mut Findings) {
     // The entry of a task comes after those of its arguments.
     if matches!(dump.ending(), Ending::Complete) {
         let (task, .., index) = records[0];
-        findings.defect("records of unknown tasks", index, || {
-            format!("its task 0x{task:016x} is not in the graph")
-        });
+        findings.defect("records of unknown tasks", index, || format!("its task {task} is not in the graph"));
     }
 }
 
@@ -86,13 +84,13 @@ fn before_and_after(records: &[Record], findings: &mut Findings) {
 }
 
 fn times(graph: &Graph, findings: &mut Findings) {
-    let ran = |task: &Task| task.state == task_state::COMPLETED && task.dispatch_order.is_some();
+    let ran = |task: &TaskInfo| task.state == TaskState::Completed && task.dispatch_order.is_some();
     for task in graph.tasks.iter().filter(|task| ran(task)) {
         if task.dispatched_ns > task.finished_ns {
             findings.defect("tasks out of the order of time", None, || {
                 format!(
-                    "task 0x{:016x} was finished at {} ns and dispatched at {} ns",
-                    task.task_id, task.finished_ns, task.dispatched_ns
+                    "task {} was finished at {} ns and dispatched at {} ns",
+                    task.id, task.finished_ns, task.dispatched_ns
                 )
             });
         }
@@ -100,13 +98,13 @@ fn times(graph: &Graph, findings: &mut Findings) {
     for edge in &graph.edges {
         let (Some(from), Some(to)) = (graph.task(edge.from), graph.task(edge.to)) else { continue };
         if to.dispatch_order.is_some()
-            && (from.state != task_state::COMPLETED || from.finished_ns > to.dispatched_ns)
+            && (from.state != TaskState::Completed || from.finished_ns > to.dispatched_ns)
         {
             findings.defect("tasks that did not wait", None, || {
                 format!(
-                    "task 0x{:016x} was dispatched at {} ns, before task 0x{:016x} that it waits for was \
+                    "task {} was dispatched at {} ns, before task {} that it waits for was \
                      finished at {} ns",
-                    to.task_id, to.dispatched_ns, from.task_id, from.finished_ns
+                    to.id, to.dispatched_ns, from.id, from.finished_ns
                 )
             });
         }
@@ -120,7 +118,7 @@ fn is_whole(dump: &Dump) -> bool {
 }
 
 /// Tasks and arguments for which the dump says why they are missing.
-struct Skips(Vec<(u64, Option<u32>)>);
+struct Skips(Vec<(TaskId, Option<u32>)>);
 
 impl Skips {
     fn of(dump: &Dump) -> Skips {
@@ -130,15 +128,15 @@ impl Skips {
         Skips(skips)
     }
 
-    fn explains(&self, task: u64, arg: u32) -> bool {
+    fn explains(&self, task: TaskId, arg: u32) -> bool {
         self.0.binary_search(&(task, None)).is_ok() || self.0.binary_search(&(task, Some(arg))).is_ok()
     }
 }
 
 /// Every argument of the task at every stage at which its role is captured.
-fn complete(dump: &Dump, task: &Task, records: &[Record], skips: &Skips, findings: &mut Findings) {
+fn complete(dump: &Dump, task: &TaskInfo, records: &[Record], skips: &Skips, findings: &mut Findings) {
     // A task without kernels moves no data; one that never started has nothing to show.
-    if task.func_count == 0 || task.state == task_state::WAITING {
+    if task.func_ids.is_empty() || task.state == TaskState::Waiting {
         return;
     }
     // What was lost on the way is counted, not named.
@@ -149,7 +147,7 @@ fn complete(dump: &Dump, task: &Task, records: &[Record], skips: &Skips, finding
     let arguments = usize::from(task.tensors) + usize::from(task.scalars);
     if arguments > MAX_TENSORS + MAX_SCALARS {
         findings.defect("tasks with too many arguments", None, || {
-            format!("task 0x{:016x} says that it has {arguments} arguments", task.task_id)
+            format!("task {} says that it has {arguments} arguments", task.id)
         });
         return;
     }
@@ -162,7 +160,7 @@ fn complete(dump: &Dump, task: &Task, records: &[Record], skips: &Skips, finding
                 stages[record.stage as usize] = true;
             }
             None => findings.defect("arguments that a task does not have", record.index, || {
-                format!("task 0x{:016x} has {arguments} arguments, not {}", task.task_id, record.arg_index)
+                format!("task {} has {arguments} arguments, not {}", task.id, record.arg_index)
             }),
         }
     }
@@ -170,16 +168,16 @@ fn complete(dump: &Dump, task: &Task, records: &[Record], skips: &Skips, finding
         for stage in [Stage::BeforeDispatch, Stage::AfterCompletion] {
             // Without a record nobody knows its role; one stage is enough to say so.
             let due = role.map_or(stage == Stage::BeforeDispatch, |role| role.captured_at(stage));
-            if !due || there[stage as usize] || skips.explains(task.task_id, arg) {
+            if !due || there[stage as usize] || skips.explains(task.id, arg) {
                 continue;
             }
             // What a task that was interrupted had written is taken as far as possible.
             let severity = match (task.state, role) {
-                (task_state::COMPLETED, _) | (_, Some(Role::Input)) => severity,
+                (TaskState::Completed, _) | (_, Some(Role::Input)) => severity,
                 _ => Severity::Warning,
             };
             findings.add(severity, "missing arguments", None, || {
-                format!("argument {arg} of task 0x{:016x} is missing, {stage}", task.task_id)
+                format!("argument {arg} of task {} is missing, {stage}", task.id)
             });
         }
     }

@@ -8,8 +8,8 @@ use argus_abi::capture::{
     TaskEntry, argument_flags, what,
 };
 use argus_abi::{ArgDirection, CoreType, DType};
-use argus_capture::Sink;
-use argus_dump::{DumpInfo, DumpOptions, DumpWriter, KernelInfo};
+use argus_dump::{DumpInfo, DumpOptions, DumpWriter};
+use argus_facts::{KernelInfo, Sink};
 
 fn header(what: u8) -> EntryHeader {
     EntryHeader { magic: ENTRY_MAGIC, version: ENTRY_VERSION, what, lane: 0, sequence: 0 }

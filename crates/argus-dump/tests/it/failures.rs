@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::process::Command;
 
-use argus_capture::Sink;
 use argus_dump::{DumpError, DumpOptions, DumpWriter, Journal, RunEnd, Saved};
+use argus_facts::Sink;
 
 use crate::common::{bytes, deliver, info, start, tensor};
 

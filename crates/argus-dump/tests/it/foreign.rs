@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 
 use argus_abi::capture::argument_flags;
 use argus_abi::{DType, Kind, Role, Stage};
-use argus_capture::Sink;
 use argus_dump::numbers::{Number, number};
 use argus_dump::read::{Age, Dump, Ending, PayloadError, Record, Scalar};
-use argus_dump::{DumpOptions, LedgerSummary, RunEnd, RunStatus, StatsMode};
+use argus_dump::{DumpOptions, RunEnd, RunStatus, StatsMode};
+use argus_facts::{Ledger, Sink};
 
 use crate::common::{bytes, deliver, edges, scalar, skip, start, task, tensor};
 
@@ -31,11 +31,11 @@ fn april_is_read_with_its_views_as_strides() {
     assert_eq!(view(3), (vec![2, 1, 2], vec![6, 2, 1], 2, false));
 
     let inout = dump.record(3);
-    assert_eq!((inout.task_id, inout.subtask, inout.func_ids()), (0x1_0000_0002, Some(1), &[7][..]));
+    assert_eq!((inout.task_id.raw(), inout.subtask, &*inout.func_ids), (0x1_0000_0002, Some(1), &[7][..]));
     assert_eq!((inout.role, inout.stage, inout.kind), (Role::Inout, Stage::BeforeDispatch, Kind::Tensor));
     assert_eq!((inout.arg_index, inout.dtype, inout.logical_bytes), (0, Some(DType::F16), Some(8)));
     assert_eq!(dump.kernel_names(&inout), "7");
-    assert_eq!((dump.record(5).func_ids(), dump.kernel_names(&dump.record(5))), (&[][..], String::new()));
+    assert_eq!((&*dump.record(5).func_ids, dump.kernel_names(&dump.record(5))), (&[][..], String::new()));
 
     assert_eq!(values(&dump, 1), [8.0, 9.0, 14.0, -15.0]);
     assert_eq!(values(&dump, 3), [1.0, 2.0, -1.0, 5.960464477539063e-8]);
@@ -57,7 +57,7 @@ fn june_keeps_the_bits_of_scalars() {
     assert_eq!(scalars, [None, None, bits(0x3f80_0000), bits(u64::MAX), None]);
     let first = dump.record(0);
     assert_eq!((first.shape(), first.strides(), first.start_offset), (&[4, 1][..], &[16, 1][..], 48));
-    assert_eq!((first.contiguous, first.func_ids(), first.subtask), (false, &[][..], None));
+    assert_eq!((first.contiguous, &*first.func_ids, first.subtask), (false, &[][..], None));
     assert_eq!(values(&dump, 0), [2.0, -1.5, 0.25, 1e9]);
     assert_eq!(dump.payload(&dump.record(1)).unwrap()[8..16], (1u64 << 62).to_le_bytes());
     assert_eq!(values(&dump, 4), [5.0, 6.0, 7.0, 8.0]);
@@ -90,10 +90,10 @@ fn august_types_its_scalars_and_leaves_payloads_out() {
         dump.records().filter(|record| record.ambiguous_index).map(|record| record.arg_index).collect();
     assert_eq!(ambiguous, [9]);
     assert_eq!(
-        (dump.record(0).func_ids(), dump.kernel_names(&dump.record(0))),
+        (&*dump.record(0).func_ids, dump.kernel_names(&dump.record(0))),
         (&[0, 1, 1][..], "0+1".into())
     );
-    assert!(dump.record(15).func_ids().is_empty(), "-1 is no kernel");
+    assert!(dump.record(15).func_ids.is_empty(), "-1 is no kernel");
     assert_eq!(values(&dump, 1), [1.0, 10.0], "at an odd byte");
     let left_out = dump.record(14);
     assert_eq!((left_out.dtype, left_out.logical_bytes), (Some(DType::Fp8E4M3Fn), Some(32)));
@@ -172,7 +172,7 @@ fn our_manifest_says_the_same_as_our_journal() {
     let journal = Dump::open(directory.path()).unwrap();
     let all: Vec<Record> = journal.records().collect();
     assert_eq!(all.len(), 7);
-    let facts = |record: &Record| (record.task_id, record.stage as u8, record.arg_index, record.index);
+    let facts = |record: &Record| (record.task_id.raw(), record.stage as u8, record.arg_index, record.index);
     assert_eq!(
         all.iter().map(facts).collect::<Vec<_>>(),
         [(7, 0, 0, 0), (7, 0, 2, 1), (7, 0, 3, 2), (7, 0, 4, 3), (7, 1, 1, 4), (7, 1, 2, 5), (9, 0, 0, 6)]
@@ -231,7 +231,7 @@ fn a_killed_run_reads_as_far_as_it_came() {
     deliver(&mut writer, &tensor(1, 0, 10), &bytes(1, 10), 10).unwrap();
     writer.settle().unwrap();
     let dump = Dump::open(directory.path()).unwrap();
-    let ids: Vec<_> = dump.records().map(|record| record.task_id).collect();
+    let ids: Vec<_> = dump.records().map(|record| record.task_id.raw()).collect();
     assert_eq!(ids, [1, 3]);
     assert_eq!(dump.payload(&dump.record(1)).unwrap(), bytes(3, 10));
     assert_eq!(dump.notes(), ["the journal has no end: the run goes on, or was killed"]);
@@ -240,7 +240,7 @@ fn a_killed_run_reads_as_far_as_it_came() {
     let end = RunEnd {
         status: RunStatus::Failed,
         error: Some("x".repeat(300)),
-        ledger: LedgerSummary::default(),
+        ledger: Ledger::default(),
         ..RunEnd::default()
     };
     writer.finish(end).unwrap();

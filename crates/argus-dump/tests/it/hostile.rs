@@ -26,7 +26,7 @@ fn walk(dump: &Dump) {
     for record in dump.records() {
         let bytes = dump.payload(&record);
         assert!(bytes.is_err() || bytes.unwrap().len() as u64 == record.bin_size);
-        let _ = (dump.kernel_names(&record), record.shape(), record.strides(), record.func_ids());
+        let _ = (dump.kernel_names(&record), record.shape(), record.strides(), record.func_ids);
     }
     if let Some(graph) = dump.graph() {
         for position in 0..graph.tasks.len() {

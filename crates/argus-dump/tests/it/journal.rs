@@ -1,9 +1,7 @@
-use argus_abi::DType;
-use argus_capture::Sink;
+use argus_abi::{DType, EdgeReason, TaskId};
 use argus_dump::journal::{ENTRY_BYTES, Entry, HEADER_BYTES, Tail, marks};
-use argus_dump::{
-    DumpOptions, Journal, JournalError, LaneLedger, LedgerSummary, RunEnd, RunStatus, StatsMode,
-};
+use argus_dump::{DumpOptions, Journal, JournalError, RunEnd, RunStatus, StatsMode};
+use argus_facts::{Edge, Ledger, RingLedger, Sink};
 
 use crate::common::{bytes, deliver, edges, scalar, skip, start, task, tensor};
 
@@ -17,8 +15,8 @@ fn sample() -> Vec<u8> {
     writer.task(&task(1 << 32, [0, 1, -1])).unwrap();
     writer.edges(&edges(1 << 32, &[(7, 1), (8, 3)])).unwrap();
     writer.skip(&skip(9, u16::MAX)).unwrap();
-    let lane = LaneLedger { lost_entries: 1, lost_bytes: 2, waits: 3, wait_ns: 4 };
-    let ledger = LedgerSummary { lost_entries: 1, lost_bytes: 2, lanes: vec![lane] };
+    let ring = RingLedger { lost_entries: 1, lost_bytes: 2, waits: 3, wait_ns: 4, ..RingLedger::default() };
+    let ledger = Ledger { rings: vec![ring] };
     let error = Some("kernel QK never answered: ".to_owned() + &"ä".repeat(60));
     writer.finish(RunEnd { status: RunStatus::Failed, error, ledger, ..RunEnd::default() }).unwrap();
     std::fs::read(directory.path().join("tensor_dump.journal")).unwrap()
@@ -51,7 +49,9 @@ fn every_kind_comes_back() {
     let Entry::Task(task) = entries[4] else { panic!() };
     assert_eq!((task.task_id, task.func_ids, task.blocks, task.cores), (1 << 32, [0, 1, -1], 2, [5, 1]));
     let Entry::Edges(edges) = entries[5] else { panic!() };
-    assert_eq!((edges.consumer, edges.edges().collect::<Vec<_>>()), (1 << 32, vec![(7, 1), (8, 3)]));
+    let edge = |from, reason| Edge { from: TaskId::from_raw(from), to: TaskId::new(1, 0), reason };
+    let expected = [edge(7, EdgeReason::Creator), edge(8, EdgeReason::WriteAfterRead)];
+    assert_eq!(edges.edges().unwrap().collect::<Vec<_>>(), expected);
     let Entry::Skip(skip) = entries[6] else { panic!() };
     assert_eq!((skip.task_id, skip.func_id, skip.arg_index, skip.stage), (9, 3, u16::MAX, 1));
     let Entry::Loss(loss) = entries[7] else { panic!() };

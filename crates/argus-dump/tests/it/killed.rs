@@ -4,8 +4,8 @@ use std::path::Path;
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
-use argus_capture::Sink;
 use argus_dump::{DumpOptions, Journal};
+use argus_facts::Sink;
 
 use crate::common::{bytes, deliver, start, task, tensor};
 

@@ -33,7 +33,7 @@ fn directory_parent_and_every_file_mean_the_dump() {
     for path in [run.path().to_path_buf(), dump.clone()].into_iter().chain(files.map(|file| dump.join(file)))
     {
         let opened = Dump::open(&path).unwrap();
-        assert_eq!((opened.record(0).task_id, opened.directory()), (5, &*dump), "{}", path.display());
+        assert_eq!((opened.record(0).task_id.raw(), opened.directory()), (5, &*dump), "{}", path.display());
     }
     let text = message(outputs.path());
     assert!(
@@ -55,7 +55,7 @@ fn rounds_are_listed() {
     let text = message(run.path());
     assert!(text.contains("holds 12 rounds; name one of them: "), "{text}");
     assert!(text.contains("round_0001/tensor_dump, ") && text.ends_with("round_0010/tensor_dump and 2 more"));
-    assert_eq!(Dump::open(&run.path().join("round_0003")).unwrap().record(0).task_id, 3);
+    assert_eq!(Dump::open(&run.path().join("round_0003")).unwrap().record(0).task_id.raw(), 3);
 }
 
 #[test]

@@ -1,6 +1,6 @@
 use argus_abi::{DType, Kind};
-use argus_capture::Sink;
 use argus_dump::{DumpInfo, DumpOptions, DumpWriter, OrchestrationArg, RunEnd, StatsMode};
+use argus_facts::Sink;
 use serde_json::{Value, json};
 
 use crate::common::{bytes, deliver, edges, info, scalar, skip, start, task, tensor};

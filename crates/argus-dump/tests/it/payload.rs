@@ -1,5 +1,5 @@
-use argus_capture::Sink;
 use argus_dump::{DumpOptions, Journal, RunEnd};
+use argus_facts::Sink;
 
 use crate::common::{bytes, deliver, start, tensor};
 

@@ -4,10 +4,10 @@ use std::fs;
 use std::path::Path;
 
 use argus_abi::DType;
-use argus_capture::Sink;
 use argus_dump::read::Dump;
 use argus_dump::verify::{Severity, Verdict, verify};
 use argus_dump::{DumpOptions, DumpWriter, RunEnd};
+use argus_facts::Sink;
 
 use crate::common::{bytes, deliver, edges, info, scalar, skip, start, task, tensor};
 use crate::foreign::{data, ours};

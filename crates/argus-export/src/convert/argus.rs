@@ -3,16 +3,14 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use argus_abi::Kind;
 use argus_abi::capture::{
     ArgumentEntry, EDGES_PER_ENTRY, ENTRY_MAGIC, ENTRY_VERSION, EdgesEntry, EntryHeader, SkipEntry,
-    TaskEntry, argument_flags, skip_reason, task_state, what,
+    argument_flags, skip_reason, what,
 };
-use argus_dump::read::{Age, Dump, Ending, Record, Skip, Task};
-use argus_dump::{
-    DumpInfo, DumpOptions, DumpWriter, KernelInfo, LaneLedger, LedgerSummary, RunEnd, RunStatus, Sink,
-    StatsMode, new_run_id,
-};
+use argus_abi::{Kind, TaskId};
+use argus_dump::read::{Age, Dump, Ending, Record, Skip};
+use argus_dump::{DumpInfo, DumpOptions, DumpWriter, RunEnd, RunStatus, Sink, StatsMode, new_run_id};
+use argus_facts::{Ledger, RingLedger, TaskInfo};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::Work;
@@ -52,9 +50,9 @@ pub(super) fn write(work: &mut Work<'_>, directory: &Path) -> Result<(), ExportE
     let losses = dump.losses();
     let (lost_entries, lost_bytes) = (losses.dropped_records, losses.dropped_bytes);
     // Whose loss it was is not known any more: it is on one account.
-    let lane = LaneLedger { lost_entries, lost_bytes, ..LaneLedger::default() };
-    let lanes = if lane == LaneLedger::default() { Vec::new() } else { vec![lane] };
-    let ledger = LedgerSummary { lost_entries, lost_bytes, lanes };
+    let ring = RingLedger { lost_entries, lost_bytes, ..RingLedger::default() };
+    let rings = if ring == RingLedger::default() { Vec::new() } else { vec![ring] };
+    let ledger = Ledger { rings };
     let times = dump.times().unwrap_or_else(|wrong| {
         work.remarks.general(format!("the times of the run are left out: {wrong}"));
         None
@@ -76,16 +74,7 @@ fn info(dump: &Dump) -> DumpInfo {
         runtime: run.runtime,
         level: run.level,
         run_id: u128::from_str_radix(&run.run_id, 16).unwrap_or_else(|_| new_run_id()),
-        kernels: kernels
-            .iter()
-            .map(|kernel| KernelInfo {
-                func_id: kernel.func_id,
-                name: kernel.name.clone(),
-                core_type: kernel.core_type,
-                signature: kernel.signature.clone(),
-                abi: kernel.abi,
-            })
-            .collect(),
+        kernels: kernels.to_vec(),
         config,
         versions: run.versions,
         orchestration_args: Vec::new(),
@@ -149,7 +138,7 @@ fn argument(work: &mut Work<'_>, writer: &mut DumpWriter, record: &Record) -> Re
 fn entry(record: &Record) -> Option<ArgumentEntry> {
     let mut entry = ArgumentEntry {
         header: header(what::ARGUMENT),
-        task_id: record.task_id,
+        task_id: record.task_id.raw(),
         time_ns: record.time_ns.unwrap_or(0),
         arg_index: u16::try_from(record.arg_index).ok()?,
         stage: record.stage as u8,
@@ -186,27 +175,27 @@ fn entry(record: &Record) -> Option<ArgumentEntry> {
 fn graph(work: &mut Work<'_>, writer: &mut DumpWriter) -> Result<(), ExportError> {
     let Some(graph) = work.dump.graph() else {
         for task in tasks(work.dump) {
-            writer.task(&task)?;
+            writer.task(&task.entry(header(what::TASK)))?;
         }
         work.remarks.general("the dump has no graph: the copy has its tasks and no edges, names or times");
         return Ok(());
     };
     for task in &graph.tasks {
-        writer.task(&task_entry(task))?;
+        writer.task(&task.entry(header(what::TASK)))?;
     }
     for of_consumer in graph.edges.chunk_by(|left, right| left.to == right.to) {
         for edges in of_consumer.chunks(EDGES_PER_ENTRY) {
             let mut entry = EdgesEntry {
                 header: header(what::EDGES),
-                consumer: edges[0].to,
+                consumer: edges[0].to.raw(),
                 count: edges.len() as u8,
                 reserved: [0; 7],
                 reasons: [0; 16],
                 producers: [0; EDGES_PER_ENTRY],
             };
             for (place, edge) in edges.iter().enumerate() {
-                entry.producers[place] = edge.from;
-                entry.reasons[place] = edge.reason;
+                entry.producers[place] = edge.from.raw();
+                entry.reasons[place] = edge.reason as u8;
             }
             writer.edges(&entry)?;
         }
@@ -214,26 +203,8 @@ fn graph(work: &mut Work<'_>, writer: &mut DumpWriter) -> Result<(), ExportError
     Ok(())
 }
 
-fn task_entry(task: &Task) -> TaskEntry {
-    TaskEntry {
-        header: header(what::TASK),
-        task_id: task.task_id,
-        func_ids: task.funcs,
-        blocks: task.blocks,
-        dispatch_order: task.dispatch_order.unwrap_or(u64::MAX),
-        dispatched_ns: task.dispatched_ns,
-        finished_ns: task.finished_ns,
-        cores: task.cores,
-        scope_depth: task.scope_depth,
-        tensors: task.tensors,
-        scalars: task.scalars,
-        state: task.state,
-        reserved: [0; 39],
-    }
-}
-
 /// A task for each id among the records. When it ran is not known, which an order of all ones says.
-fn tasks(dump: &Dump) -> Vec<TaskEntry> {
+fn tasks(dump: &Dump) -> Vec<TaskInfo> {
     #[derive(Default)]
     struct Known {
         funcs: Option<[i32; 3]>,
@@ -241,15 +212,13 @@ fn tasks(dump: &Dump) -> Vec<TaskEntry> {
         tensors: Vec<u32>,
         scalars: Vec<u32>,
     }
-    let mut known: BTreeMap<u64, Known> = BTreeMap::new();
+    let mut known: BTreeMap<TaskId, Known> = BTreeMap::new();
     for record in dump.records() {
         let task = known.entry(record.task_id).or_default();
-        let mut funcs = [-1; 3];
-        let ids = record.func_ids();
-        funcs[..ids.len()].copy_from_slice(ids);
+        let ids = record.func_ids;
         match (dump.age(), record.subtask, ids.first()) {
             (Age::April, Some(member), Some(&id)) => drop(task.members.insert(member, id)),
-            (_, _, Some(_)) => task.funcs = Some(funcs),
+            (_, _, Some(_)) => task.funcs = Some(ids.padded()),
             _ => {}
         }
         let list = if record.kind == Kind::Tensor { &mut task.tensors } else { &mut task.scalars };
@@ -258,27 +227,18 @@ fn tasks(dump: &Dump) -> Vec<TaskEntry> {
         }
     }
     let count = |list: &[u32]| u16::try_from(list.len()).unwrap_or(u16::MAX);
-    let entries = known.into_iter().map(|(task_id, task)| {
+    let entries = known.into_iter().map(|(id, task)| {
         let mut func_ids = task.funcs.unwrap_or([-1; 3]);
         for (member, id) in task.members {
             if let Some(place) = func_ids.get_mut(usize::from(member)) {
                 *place = id;
             }
         }
-        TaskEntry {
-            header: header(what::TASK),
-            task_id,
-            func_ids,
-            blocks: 0,
-            dispatch_order: u64::MAX,
-            dispatched_ns: 0,
-            finished_ns: 0,
-            cores: [0; 2],
-            scope_depth: 0,
+        TaskInfo {
+            func_ids: func_ids.into_iter().collect(),
             tensors: count(&task.tensors),
             scalars: count(&task.scalars),
-            state: task_state::COMPLETED,
-            reserved: [0; 39],
+            ..TaskInfo::new(id)
         }
     });
     entries.collect()
@@ -288,7 +248,7 @@ fn skip_entry(skip: &Skip) -> SkipEntry {
     let known = (0..u8::MAX).find(|&code| skip_reason::text(code) == skip.reason);
     SkipEntry {
         header: header(what::SKIP),
-        task_id: skip.task_id,
+        task_id: skip.task_id.raw(),
         func_id: skip.func_id.unwrap_or(-1),
         arg_index: skip.arg_index.map_or(u16::MAX, |index| u16::try_from(index).unwrap_or(u16::MAX)),
         stage: skip.stage as u8,

@@ -139,7 +139,7 @@ fn general_remarks(work: &mut Work<'_>, layout: Layout) {
     let mut lost = Vec::new();
     for (present, name) in [
         (dump.graph().is_some(), "the graph"),
-        (layout == June && any(&|record| record.func_count > 0), "kernels"),
+        (layout == June && any(&|record| !record.func_ids.is_empty()), "kernels"),
         (any(&|record| record.address.is_some()), "addresses"),
         (any(&|record| record.time_ns.is_some()), "times"),
         (any(&|record| record.checksum.is_some()), "checksums"),
@@ -194,9 +194,9 @@ fn put_entry(out: &mut String, layout: Layout, record: &Record, (offset, size): 
     let mut put = |text: std::fmt::Arguments<'_>| {
         let _ = out.write_fmt(text);
     };
-    put(format_args!("{{\"task_id\": \"0x{:016x}\"", record.task_id));
+    put(format_args!("{{\"task_id\": \"{}\"", record.task_id));
     if layout == August {
-        let ids = if record.func_ids().is_empty() { &[-1][..] } else { record.func_ids() };
+        let ids = if record.func_ids.is_empty() { &[-1][..] } else { &record.func_ids[..] };
         put(format_args!(", \"func_id\": {}", list(ids)));
     }
     put(format_args!(

@@ -64,9 +64,9 @@ fn line(row: &Row) -> String {
     let figures = &row.figures;
     let mut fields = Fields(String::new());
     fields.put(record.index);
-    fields.put(format_args!("0x{:016x}", record.task_id));
+    fields.put(record.task_id);
     fields.put(&row.kernel);
-    fields.put(list(record.func_ids()));
+    fields.put(list(&record.func_ids));
     fields.maybe(record.subtask);
     fields.put(record.stage);
     fields.put(record.role);

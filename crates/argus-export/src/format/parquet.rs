@@ -104,15 +104,14 @@ fn batch(
 ) -> Result<RecordBatch, arrow_schema::ArrowError> {
     let mut columns: Vec<(&str, ArrayRef)> = Vec::new();
     let mut add = |name: &'static str, array: ArrayRef| columns.push((name, array));
-    let hex = |value: u64| format!("0x{value:016x}");
     add("index", u64s(rows, |row| Some(row.record.index as u64)));
-    add("task_id", u64s(rows, |row| Some(row.record.task_id)));
-    add("task_id_hex", texts(rows, |row| Some(hex(row.record.task_id))));
+    add("task_id", u64s(rows, |row| Some(row.record.task_id.raw())));
+    add("task_id_hex", texts(rows, |row| Some(row.record.task_id.to_string())));
     add("kernel", texts(rows, |row| Some(row.kernel.clone())));
     add("func_ids", {
         let mut lists = ListBuilder::new(Int32Builder::new());
         for row in rows {
-            lists.append_value(row.record.func_ids().iter().map(|&id| Some(id)));
+            lists.append_value(row.record.func_ids.iter().map(|&id| Some(id)));
         }
         Arc::new(lists.finish())
     });

@@ -121,7 +121,7 @@ fn put(out: &mut String, value: impl Display) {
 fn put_header(head: &mut String, age: Age, record: &Record, april: Option<&(String, String)>) {
     let mut line = |key: &str, value: &dyn Display| put(head, format_args!("# {key}: {value}\n"));
     let truth = |value: bool| if value { "True" } else { "False" };
-    line("task_id", &format_args!("0x{:016x}", record.task_id));
+    line("task_id", &record.task_id);
     if age == Age::April {
         line("subtask_id", &record.subtask.unwrap_or(0));
     }
@@ -129,7 +129,7 @@ fn put_header(head: &mut String, age: Age, record: &Record, april: Option<&(Stri
     line("stage", &record.stage.name());
     line("arg_index", &record.arg_index);
     if age == Age::April {
-        line("func_id", &record.func_ids().first().copied().unwrap_or(-1));
+        line("func_id", &record.func_ids.first().copied().unwrap_or(-1));
     }
     line("dtype", &dtype_name(record));
     if age == Age::August {

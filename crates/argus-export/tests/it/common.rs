@@ -10,8 +10,9 @@ use argus_abi::capture::{
 };
 use argus_abi::{ArgDirection, CoreType, DType, Kind, Role, Stage};
 use argus_dump::read::Dump;
-use argus_dump::{DumpInfo, DumpOptions, DumpWriter, KernelInfo, RunEnd, Sink};
+use argus_dump::{DumpInfo, DumpOptions, DumpWriter, RunEnd, Sink};
 use argus_export::{ExportError, Format, Options, Report};
+use argus_facts::KernelInfo;
 
 /// A name that needs care everywhere.
 pub const HOSTILE: &str = "a,\"b\"\r\n=1+1;../../x\u{7f}\u{0}é";

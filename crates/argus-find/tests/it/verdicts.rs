@@ -3,18 +3,17 @@
 use std::path::Path;
 
 use argus_abi::capture::{
-    ArgumentEntry, ENTRY_MAGIC, ENTRY_VERSION, EdgesEntry, EntryHeader, TaskEntry, argument_flags,
-    edge_reason, what,
+    ArgumentEntry, ENTRY_MAGIC, ENTRY_VERSION, EdgesEntry, EntryHeader, TaskEntry, argument_flags, what,
 };
-use argus_abi::{CoreType, DType, Role, Stage};
-use argus_capture::Sink;
+use argus_abi::{CoreType, DType, EdgeReason, Role, Stage};
 use argus_dump::read::Dump;
-use argus_dump::{DumpInfo, DumpOptions, DumpWriter, KernelInfo, RunEnd, new_run_id};
+use argus_dump::{DumpInfo, DumpOptions, DumpWriter, RunEnd, new_run_id};
+use argus_facts::{Call, Expected, KernelInfo, NoReference, References, Sink};
 use argus_find::align::{AlignedBy, Side};
 use argus_find::races::{Conflict, races};
 use argus_find::report::{Overall, report};
 use argus_find::runs::part;
-use argus_find::search::{Call, EndResult, Expectation, Expected, Findings, Options, References, search};
+use argus_find::search::{EndResult, Expectation, Findings, Options, search};
 use argus_find::tasks::Tasks;
 use argus_find::verdict::Verdict;
 
@@ -45,11 +44,11 @@ struct TaskSpec {
     id: u64,
     kernel: u32,
     args: Vec<Arg>,
-    after: Vec<(u64, u8)>,
+    after: Vec<(u64, EdgeReason)>,
 }
 
 fn task(id: u64, kernel: u32, args: Vec<Arg>, after: &[u64]) -> TaskSpec {
-    TaskSpec { id, kernel, args, after: after.iter().map(|&id| (id, edge_reason::OVERLAP)).collect() }
+    TaskSpec { id, kernel, args, after: after.iter().map(|&id| (id, EdgeReason::Overlap)).collect() }
 }
 
 const KERNELS: [&str; 3] = ["double", "sum", "clamp"];
@@ -91,7 +90,7 @@ fn write(directory: &Path, tasks: &[TaskSpec]) -> Dump {
                 ..zerocopy::FromZeros::new_zeroed()
             };
             edges.producers[0] = *producer;
-            edges.reasons[0] = *reason;
+            edges.reasons[0] = *reason as u8;
             writer.edges(&edges).unwrap();
         }
         writer
@@ -139,16 +138,18 @@ fn argument(writer: &mut DumpWriter, task_id: u64, index: usize, arg: &Arg, stag
 struct Right;
 
 impl References for Right {
-    fn expected(&self, call: &Call<'_>) -> Result<Vec<Expected>, String> {
+    fn expected(&self, call: &Call<'_>) -> Result<Vec<Expected>, NoReference> {
         let values = |slot: usize| -> Vec<f32> {
             let bytes = call.arguments[slot].before.unwrap();
             bytes.as_chunks::<4>().0.iter().map(|raw| f32::from_le_bytes(*raw)).collect()
         };
-        let (slot, out): (u32, Vec<f32>) = match call.task.kernel.as_str() {
+        let (slot, out): (u32, Vec<f32>) = match call.kernels[0] {
             "double" => (1, values(0).iter().map(|x| 2.0 * x).collect()),
             "sum" => (2, values(0).iter().zip(values(1)).map(|(x, y)| x + y).collect()),
             "clamp" => (1, values(0).iter().map(|x| x.min(1.0)).collect()),
-            other => return Err(format!("nobody knows {other}")),
+            other => {
+                return Err(NoReference::Kernels { scene: "by hand".to_owned(), kernels: other.to_owned() });
+            }
         };
         let bytes = out.iter().flat_map(|value| value.to_le_bytes()).collect();
         Ok(vec![Expected { slot, bytes, unchecked: None, reduction: None }])
@@ -166,14 +167,14 @@ fn diamond(x: [f32; 2], y: [f32; 2], z: [f32; 2]) -> Vec<TaskSpec> {
 }
 
 fn verdicts(tasks: &Tasks, findings: &Findings) -> Vec<(u64, &'static str)> {
-    let named = |at: usize| (tasks.get(at).id, findings.tasks[at].verdict.name());
+    let named = |at: usize| (tasks.get(at).id.raw(), findings.tasks[at].verdict.name());
     let mut verdicts: Vec<_> = (0..tasks.len()).map(named).collect();
     verdicts.sort_unstable();
     verdicts
 }
 
 fn firsts(tasks: &Tasks, findings: &Findings) -> Vec<u64> {
-    findings.firsts.iter().map(|first| tasks.get(first.task).id).collect()
+    findings.firsts.iter().map(|first| tasks.get(first.task).id.raw()).collect()
 }
 
 fn isolated(specs: &[TaskSpec]) -> (Vec<(u64, &'static str)>, Vec<u64>, EndResult) {
@@ -325,7 +326,7 @@ fn runs_part_where_equal_inputs_give_other_outputs() {
     let tasks = [Tasks::of(&dumps[0], None), Tasks::of(&dumps[1], None)];
     let sides: Vec<Side<'_>> = dumps.iter().zip(&tasks).map(|(dump, tasks)| Side { dump, tasks }).collect();
     let parting = part(&sides);
-    let id = |at: usize| tasks[0].get(at).id;
+    let id = |at: usize| tasks[0].get(at).id.raw();
     assert_eq!(parting.begins.iter().map(|begin| id(begin.task)).collect::<Vec<_>>(), [2]);
     assert_eq!(parting.behind.iter().map(|&at| id(at)).collect::<Vec<_>>(), [3]);
     assert_eq!((parting.same, parting.unknown.len()), (2, 0));
@@ -338,7 +339,7 @@ fn tasks_that_touch_the_same_bytes_without_an_order_race() {
         let dump = write(directory.path(), specs);
         let tasks = Tasks::of(&dump, None);
         let pair = |race: &argus_find::races::Race| {
-            (tasks.get(race.first).id, tasks.get(race.second).id, race.how, race.bytes.clone())
+            (tasks.get(race.first).id.raw(), tasks.get(race.second).id.raw(), race.how, race.bytes.clone())
         };
         races(&dump, &tasks).iter().map(pair).collect::<Vec<_>>()
     };
@@ -355,8 +356,8 @@ fn tasks_that_touch_the_same_bytes_without_an_order_race() {
         [(2, 3, Conflict::ReadThenWrite, 0x200..0x208), (3, 4, Conflict::WriteThenRead, 0x204..0x208)]
     );
     // An order over another task is an order.
-    specs[2].after.push((2, edge_reason::WRITE_AFTER_READ));
-    specs[3].after.push((3, edge_reason::OVERLAP));
+    specs[2].after.push((2, EdgeReason::WriteAfterRead));
+    specs[3].after.push((3, EdgeReason::Overlap));
     assert_eq!(found(&specs), []);
     // Memory that was taken anew has no past.
     let mut specs = specs[..3].to_vec();

@@ -1,7 +1,7 @@
 //! Host-built graphs say themselves what their slots hold. What they do not say is not guessed.
 
 use argus_abi::{ArgDirection, CoreType, DType};
-use argus_capture::Level;
+use argus_facts::Level;
 use argus_record::{RecordProblem, RecordRequest};
 use argus_runtime::{A2A3SIM, A5SIM, KernelEntry, SlotInfo};
 

@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use argus_abi::{DType, Kind, Role, Stage};
+use argus_abi::{DType, Kind, Role, Stage, TaskId};
+use argus_facts::{Argument, Call, Edge, Expected, NoReference};
 use argus_record::RecordRequest;
 use argus_runtime::A2A3SIM;
-use argus_scenes::isolated::{self, Argument, Call, Expected, NoReference};
+use argus_scenes::isolated;
 use argus_scenes::registry::{Case, RuntimeKind, Scene, scene, scenes};
 use half::{bf16, f16};
 
@@ -47,27 +48,22 @@ pub fn tasks(dump: &Dump) -> BTreeMap<u64, Recorded<'_>> {
 impl Recorded<'_> {
     /// What the task must have produced. `stale` takes the place of what was captured of an argument.
     pub fn expected(&self, scene: &Scene, stale: Option<(u16, &[u8])>) -> Result<Vec<Expected>, NoReference> {
-        let shapes: Vec<Vec<u64>> = (self.args.values())
-            .map(|(before, after)| {
-                let record = before.or(*after).unwrap();
-                record.shape.iter().map(|&dim| u64::from(dim)).collect()
-            })
-            .collect();
-        let args: Vec<Argument<'_>> = (self.args.iter().zip(&shapes))
-            .map(|((&slot, (before, after)), shape)| {
+        let arguments: Vec<Argument<'_>> = (self.args.iter())
+            .map(|(&slot, (before, after))| {
                 let record = before.or(*after).unwrap();
                 let captured = before.and_then(|record| record.payload.as_deref());
                 Argument {
                     slot: slot.into(),
                     role: record.role,
                     dtype: record.dtype,
-                    shape,
+                    shape: record.shape.iter().map(|&dim| u64::from(dim)).collect(),
                     before: stale.filter(|(stale, _)| *stale == slot).map(|(_, bytes)| bytes).or(captured),
                     scalar_bits: (record.kind == Kind::Scalar).then(|| record.bits.unwrap()),
                 }
             })
             .collect();
-        let call = Call { func_ids: &self.funcs, kernels: &self.kernels, blocks: self.blocks, args: &args };
+        let (func_ids, kernels) = (&self.funcs[..], &self.kernels[..]);
+        let call = Call { func_ids, kernels, blocks: self.blocks, arguments: &arguments };
         isolated::expected(scene, &call)
     }
 
@@ -146,14 +142,16 @@ fn the_graph_of_every_scene_is_that_of_its_dumps() {
         let listed = dump.graph["tasks"].as_array().unwrap();
         assert_eq!(graph.tasks.len(), listed.len(), "{about}");
         for task in listed {
-            let found = &graph.tasks[&word(&task["task_id"])];
-            assert_eq!(serde_json::json!(found.func_ids), task["func_id"], "{about}");
+            let found = graph.task(TaskId::from_raw(word(&task["task_id"]))).unwrap();
+            assert_eq!(serde_json::json!(*found.func_ids), task["func_id"], "{about}");
             assert_eq!(found.blocks, task["blocks"], "{about}");
         }
-        let mut edges: Vec<(u64, u64)> = dump.edges().into_iter().map(|(from, to, _)| (from, to)).collect();
+        let mut edges = dump.edges();
         edges.sort_unstable();
-        edges.dedup();
-        assert_eq!(graph.edges, edges, "{about}");
+        let named = |edge: &Edge| (edge.from.raw(), edge.to.raw(), edge.reason.name().to_owned());
+        let mut found: Vec<_> = graph.edges.iter().map(named).collect();
+        found.sort_unstable();
+        assert_eq!(found, edges, "{about}");
     }
 }
 
@@ -163,42 +161,51 @@ fn the_graph_names_kernels() {
     let (case, runtime) = scene.case(Some("CaseSmall1"), Some(RuntimeKind::Trb)).unwrap();
     let graph = isolated::graph(case, runtime).unwrap();
     // An allocation on ring 1, and three blocks of four tasks on ring 2.
-    let kernels: Vec<(u64, &[&str])> =
-        graph.tasks.iter().map(|(&id, task)| (id, &task.kernels[..])).collect();
-    let first = 2u64 << 32;
-    assert_eq!(kernels[0], (1 << 32, &[][..]));
-    assert_eq!(kernels[1], (first, &["QK"][..]));
-    assert_eq!(kernels[4], (first + 3, &["UP"][..]));
+    let kernels: Vec<(TaskId, String)> =
+        graph.tasks.iter().map(|task| (task.id, graph.kernel_names(&task.func_ids))).collect();
+    assert_eq!(kernels[0], (TaskId::new(1, 0), String::new()));
+    assert_eq!(kernels[1], (TaskId::new(2, 0), "QK".to_owned()));
+    assert_eq!(kernels[4], (TaskId::new(2, 3), "UP".to_owned()));
     assert_eq!(kernels.len(), 13);
-    assert!(graph.edges.contains(&(first + 3, first + 7)), "the state goes from merge to merge");
+    let merges = |edge: &Edge| (edge.from, edge.to) == (TaskId::new(2, 3), TaskId::new(2, 7));
+    assert!(graph.edges.iter().any(merges), "the state goes from merge to merge");
 }
 
 /// One f32 argument of a call.
-fn floats<'a>(slot: u32, role: Role, shape: &'a [u64], before: Option<&'a [u8]>) -> Argument<'a> {
-    Argument { slot, role, dtype: DType::F32, shape, before, scalar_bits: None }
+fn floats<'a>(slot: u32, role: Role, shape: &[u64], before: Option<&'a [u8]>) -> Argument<'a> {
+    Argument { slot, role, dtype: DType::F32, shape: shape.to_vec(), before, scalar_bits: None }
 }
 
 #[test]
 fn what_does_not_fit_is_refused_and_never_believed() {
     let scene = scene("vector_example").unwrap();
     let two = [0u8; 8];
-    let call = |kernels: &[&str], args: &[Argument<'_>]| {
-        isolated::expected(scene, &Call { func_ids: &[0], kernels, blocks: 1, args }).unwrap_err().to_string()
+    let call = |kernels: &[&str], arguments: &[Argument<'_>]| {
+        let call = Call { func_ids: &[0], kernels, blocks: 1, arguments };
+        isolated::expected(scene, &call).unwrap_err().to_string()
     };
-    let (x, y) = (floats(0, Role::Input, &[2], Some(&two)), floats(1, Role::Input, &[2], Some(&two)));
-    let z = floats(2, Role::Output, &[2], None);
-    assert!(call(&["QK"], &[x, y, z]).contains("no reference for a task of the kernels QK"));
-    assert!(call(&["add"], &[x, y]).contains("the result is missing"));
-    assert!(call(&["add"], &[x, Argument { before: None, ..y }, z]).contains("has no captured bytes"));
-    assert!(call(&["add"], &[x, Argument { dtype: DType::I32, ..y }, z]).contains("INT32, not FLOAT32"));
-    assert!(call(&["add"], &[x, Argument { shape: &[u64::MAX, 3], ..y }, z]).contains("do not make up"));
+    let x = || floats(0, Role::Input, &[2], Some(&two));
+    let y = || floats(1, Role::Input, &[2], Some(&two));
+    let z = || floats(2, Role::Output, &[2], None);
+    assert!(call(&["QK"], &[x(), y(), z()]).contains("no reference for a task of the kernels QK"));
+    assert!(call(&["add"], &[x(), y()]).contains("the result is missing"));
+    assert!(call(&["add"], &[x(), Argument { before: None, ..y() }, z()]).contains("has no captured bytes"));
     assert!(
-        call(&["add"], &[x, Argument { shape: &[1], before: Some(&two[..4]), ..y }, z]).contains("2 and 1")
+        call(&["add"], &[x(), Argument { dtype: DType::I32, ..y() }, z()]).contains("INT32, not FLOAT32")
     );
-    assert!(call(&["add"], &[x, y, Argument { shape: &[1 << 60], ..z }]).contains("give 2 elements"));
+    assert!(
+        call(&["add"], &[x(), Argument { shape: vec![u64::MAX, 3], ..y() }, z()]).contains("do not make up")
+    );
+    assert!(
+        call(&["add"], &[x(), Argument { shape: vec![1], before: Some(&two[..4]), ..y() }, z()])
+            .contains("2 and 1")
+    );
+    assert!(
+        call(&["add"], &[x(), y(), Argument { shape: vec![1 << 60], ..z() }]).contains("give 2 elements")
+    );
     let endless = isolated::expected(
         argus_scenes::registry::scene("failures").unwrap(),
-        &Call { func_ids: &[2], kernels: &["endless"], blocks: 1, args: &[] },
+        &Call { func_ids: &[2], kernels: &["endless"], blocks: 1, arguments: &[] },
     );
     assert_eq!(endless, Err(NoReference::Endless { kernel: "endless".into() }));
 }
@@ -212,12 +219,12 @@ fn half_types_have_the_formats_of_the_dump() {
         slot,
         role,
         dtype: DType::F16,
-        shape: &shape,
+        shape: shape.to_vec(),
         before,
         scalar_bits: None,
     };
     let args = [half(0, Role::Input, Some(&a[..])), half(1, Role::Output, None)];
-    let call = Call { func_ids: &[0], kernels: &["log_sqrt"], blocks: 1, args: &args };
+    let call = Call { func_ids: &[0], kernels: &["log_sqrt"], blocks: 1, arguments: &args };
     let expected = isolated::expected(scene("matmul"), &call).unwrap();
     assert_eq!(expected[0].bytes, f16::from_f32(2.0).to_le_bytes());
 
@@ -226,11 +233,11 @@ fn half_types_have_the_formats_of_the_dump() {
         slot: 4,
         role: Role::Input,
         dtype: DType::U64,
-        shape: &[],
+        shape: Vec::new(),
         before: None,
         scalar_bits: Some(u64::from(0.5f32.to_bits())),
     };
-    let p = Argument { dtype: DType::Bf16, shape: &[1, 2], ..floats(1, Role::Output, &[], None) };
+    let p = Argument { dtype: DType::Bf16, shape: vec![1, 2], ..floats(1, Role::Output, &[], None) };
     let args = [
         floats(0, Role::Input, &[1, 1], Some(&score)),
         p,
@@ -238,7 +245,7 @@ fn half_types_have_the_formats_of_the_dump() {
         floats(3, Role::Output, &[1], None),
         scale,
     ];
-    let call = Call { func_ids: &[1], kernels: &["SF"], blocks: 1, args: &args };
+    let call = Call { func_ids: &[1], kernels: &["SF"], blocks: 1, arguments: &args };
     let expected = isolated::expected(scene("paged_attention"), &call).unwrap();
     let weights = [bf16::from_f32(1.0).to_le_bytes(), [0, 0]].concat();
     let found: Vec<(u32, Vec<u8>)> = expected.into_iter().map(|output| (output.slot, output.bytes)).collect();

@@ -220,7 +220,7 @@ fn the_timeline_tells_when_a_capture_had_no_room() {
         let (waits, wait_ns) = recorded.run.waits;
         let times =
             argus_dump::read::Dump::open(recorded.directory.path()).unwrap().times().unwrap().unwrap();
-        let spans: Vec<_> = times.lanes.iter().flatten().collect();
+        let spans: Vec<_> = times.control_threads.iter().flatten().collect();
         let spent: u64 = spans.iter().map(|span| span.ended_ns - span.started_ns).sum();
         assert!(!spans.is_empty() && spans.len() as u64 <= waits, "{} of {waits}", spans.len());
         assert!(0 < spent && spent <= wait_ns, "{spent} of {wait_ns}");

@@ -81,7 +81,7 @@ impl Subject {
                 model.assert_dump(&recorded.complete(&about), &about);
             }
         }
-        let request = RecordRequest { level: Some(argus_capture::Level::Hybrid), ..RecordRequest::default() };
+        let request = RecordRequest { level: Some(argus_facts::Level::Hybrid), ..RecordRequest::default() };
         let dump = self.record(&A2A3SIM, &request).complete("hybrid");
         model.assert_facts(&dump, "hybrid");
         assert!(dump.records.iter().all(|record| record.payload.is_none()), "nothing is marked");

@@ -239,7 +239,7 @@ fn a_task_that_gives_other_bytes_each_time_is_flaky() {
 fn hybrid() -> (Recorded, CapturedTask) {
     let (case, runtime) =
         registry::scene("dump_tensor_example").unwrap().case(None, Some(RuntimeKind::Trb)).unwrap();
-    let request = RecordRequest { level: Some(argus_capture::Level::Hybrid), ..RecordRequest::default() };
+    let request = RecordRequest { level: Some(argus_facts::Level::Hybrid), ..RecordRequest::default() };
     let recorded = Recorded::case("dump_tensor_example", case, runtime, &A2A3SIM, &request);
     let task = recorded.task("add", 0);
     (recorded, task)

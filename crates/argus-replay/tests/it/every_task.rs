@@ -16,9 +16,9 @@ fn assert_every_task(scene: &Scene, case: &'static Case, runtime: RuntimeKind, p
     let graph = dump.graph().unwrap();
     let listing = Listing::of(&dump);
     let mut compared = 0;
-    for task in graph.tasks.iter().filter(|task| task.func_count > 0) {
-        let about = format!("{} {} {runtime} {}: {:#x}", scene.name, case.name, platform.name, task.task_id);
-        let selection = Selection { task: Some(task.task_id), ..Selection::default() };
+    for task in graph.tasks.iter().filter(|task| !task.func_ids.is_empty()) {
+        let about = format!("{} {} {runtime} {}: {:#x}", scene.name, case.name, platform.name, task.id);
+        let selection = Selection { task: Some(task.id), ..Selection::default() };
         let listed = listing.select(&selection).unwrap();
         let captured = CapturedTask::from_dump(&dump, &listed, &recorded.code, None)
             .unwrap_or_else(|error| panic!("{about}: {error}"));

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use argus_abi::TaskId;
 use argus_record::RecordRequest;
 use argus_replay::{CapturedTask, Listing, Options, Selection, replay};
 use argus_runtime::{A2A3SIM, A5SIM, RunError};
@@ -13,7 +14,7 @@ fn failed(case: &str, runtime: RuntimeKind) -> (Recorded, CapturedTask) {
     let (case, runtime) = registry::scene("failures").unwrap().case(Some(case), Some(runtime)).unwrap();
     let recorded = Recorded::case("failures", case, runtime, &A2A3SIM, &RecordRequest::default());
     let dump = recorded.dump();
-    let first = Selection { task: Some(0), ..Selection::default() };
+    let first = Selection { task: Some(TaskId::new(0, 0)), ..Selection::default() };
     let listed = Listing::of(&dump).select(&first).unwrap();
     let task = CapturedTask::from_dump(&dump, &listed, &recorded.code, None).unwrap();
     (recorded, task)

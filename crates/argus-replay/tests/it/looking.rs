@@ -27,9 +27,7 @@ fn a_watched_element_goes_from_poison_to_the_captured_value() {
     let task = recorded.task("QK", 0);
     let record = dump
         .records()
-        .find(|record| {
-            record.task_id == task.id.raw() && record.arg_index == 2 && record.kind == Kind::Tensor
-        })
+        .find(|record| record.task_id == task.id && record.arg_index == 2 && record.kind == Kind::Tensor)
         .unwrap();
     let payload = dump.payload(&record).unwrap();
     let at = (3 * 16 + 5) * 4;

@@ -105,8 +105,8 @@ fn check(directory: &Path, sample: &Sample, differ: &mut Vec<String>) -> usize {
     let mut listing = Listing::of(&dump);
     listing.name(&code);
     let graph = isolated::graph(case, runtime).unwrap();
-    listing.supply(graph.tasks.iter().map(|(&id, task)| (id, &task.func_ids[..], task.blocks)));
-    let mut ids: Vec<u64> = dump.records().map(|record| record.task_id).collect();
+    listing.supply(&graph);
+    let mut ids: Vec<_> = dump.records().map(|record| record.task_id).collect();
     ids.sort_unstable();
     ids.dedup();
     let mut complete = 0;

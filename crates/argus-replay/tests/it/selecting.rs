@@ -1,5 +1,6 @@
 //! Which task: found by id, name or set, or refused with a list of what there is.
 
+use argus_abi::TaskId;
 use argus_replay::{Listing, Selection};
 use argus_runtime::A2A3SIM;
 use argus_scenes::registry::RuntimeKind;
@@ -16,18 +17,18 @@ fn tasks_are_found_by_id_by_name_and_by_their_exact_set() {
     let task = |id| find(Selection { task: Some(id), ..Selection::default() });
 
     // Three blocks of context: three rounds of QK, SF, PV, UP.
-    let all: Vec<u64> = (0..3).map(|nth| kernel("SF", nth).unwrap()).collect();
-    assert!(all.is_sorted() && all[0] < all[1] && all[1] < all[2], "{all:x?}");
+    let all: Vec<TaskId> = (0..3).map(|nth| kernel("SF", nth).unwrap()).collect();
+    assert!(all.is_sorted() && all[0] < all[1] && all[1] < all[2], "{all:?}");
     assert_eq!(task(all[1]), Ok(all[1]));
     assert_eq!(set(&[1]), Ok(all[0]));
 
-    let says = |result: Result<u64, argus_replay::SelectError>| result.unwrap_err().to_string();
+    let says = |result: Result<TaskId, argus_replay::SelectError>| result.unwrap_err().to_string();
     assert_eq!(says(kernel("SF", 3)), "--nth 3 is too large: 3 tasks fit, counted from 0");
     let unknown = says(kernel("XX", 0));
     assert_eq!(unknown, "no task runs a kernel 'XX'; the kernels of the dump are PV, QK, SF, UP");
     let unset = says(set(&[0, 1]));
     assert_eq!(unset, "no task runs exactly the kernels {0,1}; the sets in the dump are {0}, {1}, {2}, {3}");
-    let missing = says(task(0xdead));
+    let missing = says(task(TaskId::new(0, 0xdead)));
     assert!(missing.starts_with("there is no task 0xdead; there are 0x"), "{missing}");
     assert!(missing.contains("(QK)"), "{missing}");
     let nothing = says(find(Selection::default()));

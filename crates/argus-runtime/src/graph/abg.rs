@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use argus_abi::capture::edge_reason;
-use argus_abi::{FatalCode, FuncId, TaskId};
+use argus_abi::{EdgeReason, FatalCode, FuncId, TaskId};
 use smallvec::SmallVec;
 
 use crate::error::Fatal;
@@ -79,7 +78,7 @@ impl Abg {
         let found = self.frame.find(producer);
         if let (Some(capture), Lookup::Live(_) | Lookup::Reclaimed) = (self.frame.scheduler.capture(), &found)
         {
-            capture.edges(consumer.raw(), &[(producer.raw(), edge_reason::EXPLICIT)]);
+            capture.edges(consumer, &[(producer, EdgeReason::Explicit)]);
         }
         match found {
             // Ordering only: memory is kept by whoever uses a tensor of the producer, not by who waits.

@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use argus_abi::args::{KernelAbi, MAX_RAW_ARGS};
-use argus_abi::capture::{edge_reason, skip_reason};
-use argus_abi::{ArgDirection, CoreType, DType, FuncId, TaskId, Tensor};
+use argus_abi::capture::skip_reason;
+use argus_abi::{ArgDirection, CoreType, DType, EdgeReason, FuncId, TaskId, Tensor};
 use argus_gm::{Fill, GlobalMemory};
 
 use crate::error::Fatal;
@@ -209,7 +209,7 @@ impl Hbg {
             let (from, to) = (&tasks[from as usize], &tasks[to as usize]);
             to.wait_for(from);
             if let Some(capture) = self.scheduler.capture() {
-                capture.edges(to.id.raw(), &[(from.id.raw(), edge_reason::EXPLICIT)]);
+                capture.edges(to.id, &[(from.id, EdgeReason::Explicit)]);
             }
         }
         if let Some(hooks) = &self.scheduler.hooks {

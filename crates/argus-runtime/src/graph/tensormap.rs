@@ -6,25 +6,10 @@
 
 use std::sync::Arc;
 
-use argus_abi::capture::edge_reason;
 use argus_abi::{Overlap, TaskId, Tensor};
 use rustc_hash::FxHashMap;
 
 use crate::schedule::task::Task;
-
-/// Why one task waits for another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-#[repr(u8)]
-pub enum Reason {
-    /// The orchestration said so.
-    Explicit = edge_reason::EXPLICIT,
-    /// It created a tensor that is used.
-    Creator = edge_reason::CREATOR,
-    /// It wrote bytes that are read or written.
-    Overlap = edge_reason::OVERLAP,
-    /// It reads bytes that are overwritten.
-    WriteAfterRead = edge_reason::WRITE_AFTER_READ,
-}
 
 /// A task that was found, and whether there is still something to wait for.
 #[derive(Clone, Debug)]

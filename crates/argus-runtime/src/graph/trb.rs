@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use argus_abi::{FatalCode, FuncId, TaskId, Tensor, TensorArgType};
+use argus_abi::{EdgeReason, FatalCode, FuncId, TaskId, Tensor, TensorArgType};
 use bytemuck::Pod;
 use smallvec::SmallVec;
 
@@ -10,12 +10,12 @@ use crate::config::Hazards;
 use crate::error::Fatal;
 use crate::graph::arg::{Arg, MixedKernels, TaskOutputs, TensorArg, TensorCreateInfo};
 use crate::graph::frame::{Frame, ScopeMode};
-use crate::graph::tensormap::{Found, Reason, TensorMap, WaitsFor};
+use crate::graph::tensormap::{Found, TensorMap, WaitsFor};
 use crate::schedule::ring::Lookup;
 use crate::schedule::task::{Task, Work};
 
 /// The producers of one task, each once, with the first reason found.
-type Producers = SmallVec<[(Found, Reason); 8]>;
+type Producers = SmallVec<[(Found, EdgeReason); 8]>;
 
 /// The orchestration's handle. Every call fails once the run is fatal; pass the error on.
 pub struct Trb {
@@ -135,7 +135,7 @@ impl Trb {
             let allocation = self.allocation(tensor)?;
             if let Some(creator) = creator {
                 if self.frame.mode() == ScopeMode::Auto {
-                    add(&mut producers, Found::now(&creator), Reason::Creator);
+                    add(&mut producers, Found::now(&creator), EdgeReason::Creator);
                 }
                 creators.push(creator);
             }
@@ -149,8 +149,8 @@ impl Trb {
             }
         }
         // What the orchestration names counts however fast it was, so that limits do not depend on timing.
-        let counts = |(found, reason): &&(Found, Reason)| {
-            matches!(found, Found::Pending(_)) || matches!(reason, Reason::Explicit | Reason::Creator)
+        let counts = |(found, reason): &&(Found, EdgeReason)| {
+            matches!(found, Found::Pending(_)) || matches!(reason, EdgeReason::Explicit | EdgeReason::Creator)
         };
         let edges = producers.iter().filter(counts).count();
         let (task, outputs) = self.frame.add_task(work, arg, edges as u32)?;
@@ -160,8 +160,8 @@ impl Trb {
             task.retain(creator);
         }
         if let Some(hooks) = &self.frame.scheduler.hooks {
-            let recorded: SmallVec<[(u64, u8); 8]> =
-                producers.iter().map(|(found, reason)| (found.id().raw(), *reason as u8)).collect();
+            let recorded: SmallVec<[(TaskId, EdgeReason); 8]> =
+                producers.iter().map(|(found, reason)| (found.id(), *reason)).collect();
             hooks.submitted(&task, &recorded);
         }
         for producer in producers.into_iter().filter_map(|(found, _)| pending(found)) {
@@ -182,8 +182,8 @@ impl Trb {
     fn explicit_producers(&mut self, ids: &[TaskId], producers: &mut Producers) -> Result<(), Fatal> {
         for &id in ids {
             match self.frame.find(id) {
-                Lookup::Live(task) => add(producers, Found::now(&task), Reason::Explicit),
-                Lookup::Reclaimed => add(producers, Found::Completed(id), Reason::Explicit),
+                Lookup::Live(task) => add(producers, Found::now(&task), EdgeReason::Explicit),
+                Lookup::Reclaimed => add(producers, Found::Completed(id), EdgeReason::Explicit),
                 Lookup::Never => {
                     let message = format!("a task names {id} as a dependency, which was never submitted");
                     return Err(self.frame.fail(Fatal::invalid(message)));
@@ -208,10 +208,10 @@ impl Trb {
             TensorArgType::Output | TensorArgType::NoDep => false,
         };
         if looks_for_writers {
-            self.map.writers(allocation, tensor, |found| add(producers, found, Reason::Overlap));
+            self.map.writers(allocation, tensor, |found| add(producers, found, EdgeReason::Overlap));
         }
         if complete && arg_type != TensorArgType::Input {
-            self.map.readers(allocation, tensor, |found| add(producers, found, Reason::WriteAfterRead));
+            self.map.readers(allocation, tensor, |found| add(producers, found, EdgeReason::WriteAfterRead));
         }
     }
 
@@ -326,7 +326,7 @@ impl Trb {
 }
 
 /// Adds a producer once. Dozens of producers are rare, so a scan beats a set.
-fn add(producers: &mut Producers, found: Found, reason: Reason) {
+fn add(producers: &mut Producers, found: Found, reason: EdgeReason) {
     let id = found.id();
     if !producers.iter().any(|(known, _)| known.id() == id) {
         producers.push((found, reason));

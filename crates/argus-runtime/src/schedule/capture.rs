@@ -11,9 +11,10 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use argus_abi::capture::{ArgumentEntry, SkipEntry, TaskEntry, argument_flags, skip_reason, task_state};
-use argus_abi::{DType, FuncId, Kind, Role, Stage, Tensor};
-use argus_capture::{Candidate, CaptureStatus, Decision, Recorder, Selection};
+use argus_abi::capture::{ArgumentEntry, SkipEntry, TaskEntry, argument_flags, skip_reason};
+use argus_abi::{DType, EdgeReason, FuncId, Kind, Role, Stage, TaskId, TaskState, Tensor};
+use argus_capture::{CaptureStatus, Recorder};
+use argus_facts::{Candidate, Decision, Selection};
 use argus_gm::GlobalMemory;
 
 use crate::kernels::KernelTable;
@@ -68,29 +69,29 @@ impl Capture {
         if matches!(task.work, Work::Kernels(_)) {
             self.arguments(recorder, kernels, task, Stage::AfterCompletion, 0);
         }
-        self.task(recorder, task, task_state::COMPLETED);
+        self.task(recorder, task, TaskState::Completed);
     }
 
     /// A task that was running when the run ended: its outputs as they are, marked as partial.
     pub fn interrupted(&self, recorder: &mut Recorder, kernels: &KernelTable, task: &Task) {
         self.arguments(recorder, kernels, task, Stage::AfterCompletion, argument_flags::PARTIAL);
-        self.task(recorder, task, task_state::RUNNING);
+        self.task(recorder, task, TaskState::Running);
     }
 
     /// A task that never started.
     pub fn never_started(&self, recorder: &mut Recorder, task: &Task) {
-        self.task(recorder, task, task_state::WAITING);
+        self.task(recorder, task, TaskState::Waiting);
     }
 
     /// A task that the orchestration completed itself.
     pub fn completed_inline(&self, task: &Task) {
         if let Some(recorder) = &mut *relock(self.orchestration.lock()) {
-            self.task(recorder, task, task_state::COMPLETED);
+            self.task(recorder, task, TaskState::Completed);
         }
     }
 
     /// The producers of a task, with the reason of each.
-    pub fn edges(&self, consumer: u64, producers: &[(u64, u8)]) {
+    pub fn edges(&self, consumer: TaskId, producers: &[(TaskId, EdgeReason)]) {
         if !producers.is_empty()
             && let Some(recorder) = &mut *relock(self.orchestration.lock())
         {
@@ -98,7 +99,7 @@ impl Capture {
         }
     }
 
-    fn task(&self, recorder: &mut Recorder, task: &Task, state: u8) {
+    fn task(&self, recorder: &mut Recorder, task: &Task, state: TaskState) {
         let (func_ids, blocks) = match &task.work {
             Work::None => ([-1; 3], 0),
             Work::Kernels(launch) => (func_numbers(launch.kernels), launch.blocks),
@@ -115,7 +116,7 @@ impl Capture {
             scope_depth: task.args.scope_depth,
             tensors: task.args.tensors.len() as u16,
             scalars: task.args.scalars.len() as u16,
-            state,
+            state: state as u8,
             ..zerocopy::FromZeros::new_zeroed()
         });
     }

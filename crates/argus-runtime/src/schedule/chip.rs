@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use argus_abi::{DispatchPayload, FuncId, Member, TaskId};
-use argus_capture::times::PartTime;
+use argus_facts::PartTime;
 use argus_gm::{Fill, GlobalMemory};
 use argus_tile::{ClusterPipes, Core, CoreConfig, CoreStatus};
 

@@ -5,9 +5,9 @@
 use std::sync::Mutex;
 use std::time::Instant;
 
-use argus_abi::Stage;
+use argus_abi::{EdgeReason, Stage, TaskId};
 use argus_capture::Recorder;
-use argus_capture::times::CaptureWait;
+use argus_facts::{CaptureWait, Edge};
 
 use crate::schedule::task::Task;
 use crate::sync::relock;
@@ -15,8 +15,7 @@ use crate::sync::relock;
 /// The clock of a run.
 pub struct Clock {
     started: Instant,
-    /// Producer and consumer.
-    edges: Mutex<Vec<[u64; 2]>>,
+    edges: Mutex<Vec<Edge>>,
 }
 
 impl Clock {
@@ -29,14 +28,14 @@ impl Clock {
     }
 
     /// The producers of a task.
-    pub fn edges(&self, consumer: u64, producers: &[(u64, u8)]) {
+    pub fn edges(&self, to: TaskId, producers: &[(TaskId, EdgeReason)]) {
         if !producers.is_empty() {
-            let edges = producers.iter().map(|&(producer, _)| [producer, consumer]);
+            let edges = producers.iter().map(|&(from, reason)| Edge { from, to, reason });
             relock(self.edges.lock()).extend(edges);
         }
     }
 
-    pub fn take_edges(&self) -> Vec<[u64; 2]> {
+    pub fn take_edges(&self) -> Vec<Edge> {
         std::mem::take(&mut *relock(self.edges.lock()))
     }
 }

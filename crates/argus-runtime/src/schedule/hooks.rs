@@ -3,6 +3,7 @@
 //! Where both look, the injector comes first at the end of a task: what it changed is what the capture records
 //! and what consumers read.
 
+use argus_abi::{EdgeReason, TaskId};
 use argus_capture::Recorder;
 
 use crate::inject::{Injector, Next};
@@ -19,15 +20,15 @@ pub struct Hooks {
 
 impl Hooks {
     /// A task was added to the graph and waits for `producers`. Called in the order of submission.
-    pub fn submitted(&self, task: &Task, producers: &[(u64, u8)]) {
+    pub fn submitted(&self, task: &Task, producers: &[(TaskId, EdgeReason)]) {
         if let Some(injector) = &self.injector {
             injector.submitted(task);
         }
         if let Some(capture) = &self.capture {
-            capture.edges(task.id.raw(), producers);
+            capture.edges(task.id, producers);
         }
         if let Some(clock) = &self.clock {
-            clock.edges(task.id.raw(), producers);
+            clock.edges(task.id, producers);
         }
     }
 

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use argus_abi::{CoreType, Member, Stage};
 use argus_capture::Recorder;
-use argus_capture::times::CaptureWait;
+use argus_facts::CaptureWait;
 
 use crate::inject::Next;
 use crate::schedule::Scheduler;

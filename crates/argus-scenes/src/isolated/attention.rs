@@ -2,7 +2,7 @@
 
 use argus_abi::{DType, Role};
 
-use super::operands::{check, part};
+use super::operands::{Operands, check, part};
 use super::{Call, Expected, Found, NoReference};
 use crate::reference::paged_attention::{self as reference, Partial, Updated};
 

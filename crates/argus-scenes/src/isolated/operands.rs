@@ -5,7 +5,7 @@
 
 use argus_abi::{DType, Role};
 
-use super::{Argument, Call, Expected, NoReference};
+use argus_facts::{Argument, Call, Expected, NoReference};
 
 /// An argument with the word for it in messages.
 #[derive(Clone, Copy)]
@@ -14,33 +14,39 @@ pub struct Operand<'a> {
     pub what: &'static str,
 }
 
-impl<'a> Call<'a> {
+/// The operands of a call, each asked for by the word for it in messages.
+pub(super) trait Operands<'a> {
     /// The `index`-th tensor of a role.
-    pub(super) fn nth(
-        &self,
-        role: Role,
-        index: usize,
-        what: &'static str,
-    ) -> Result<Operand<'a>, NoReference> {
-        let mut tensors = self.args.iter().filter(|arg| arg.scalar_bits.is_none() && arg.role == role);
+    fn nth(&self, role: Role, index: usize, what: &'static str) -> Result<Operand<'a>, NoReference>;
+
+    /// The tensor in a slot.
+    fn at(&self, slot: u32, what: &'static str) -> Result<Operand<'a>, NoReference>;
+
+    /// The raw bits of the `index`-th scalar.
+    fn scalar(&self, index: usize, what: &'static str) -> Result<u64, NoReference>;
+
+    /// A scalar that is a size or an index.
+    fn size(&self, index: usize, what: &'static str) -> Result<usize, NoReference>;
+}
+
+impl<'a> Operands<'a> for Call<'a> {
+    fn nth(&self, role: Role, index: usize, what: &'static str) -> Result<Operand<'a>, NoReference> {
+        let mut tensors = self.arguments.iter().filter(|arg| arg.scalar_bits.is_none() && arg.role == role);
         let argument = tensors.nth(index).ok_or(NoReference::Missing { what })?;
         Ok(Operand { argument, what })
     }
 
-    /// The tensor in a slot.
-    pub(super) fn at(&self, slot: u32, what: &'static str) -> Result<Operand<'a>, NoReference> {
-        let found = self.args.iter().find(|arg| arg.slot == slot && arg.scalar_bits.is_none());
+    fn at(&self, slot: u32, what: &'static str) -> Result<Operand<'a>, NoReference> {
+        let found = self.arguments.iter().find(|arg| arg.slot == slot && arg.scalar_bits.is_none());
         Ok(Operand { argument: found.ok_or(NoReference::Missing { what })?, what })
     }
 
-    /// The raw bits of the `index`-th scalar.
-    pub(super) fn scalar(&self, index: usize, what: &'static str) -> Result<u64, NoReference> {
-        let mut scalars = self.args.iter().filter_map(|arg| arg.scalar_bits);
+    fn scalar(&self, index: usize, what: &'static str) -> Result<u64, NoReference> {
+        let mut scalars = self.arguments.iter().filter_map(|arg| arg.scalar_bits);
         scalars.nth(index).ok_or(NoReference::Missing { what })
     }
 
-    /// A scalar that is a size or an index.
-    pub(super) fn size(&self, index: usize, what: &'static str) -> Result<usize, NoReference> {
+    fn size(&self, index: usize, what: &'static str) -> Result<usize, NoReference> {
         let bits = self.scalar(index, what)?;
         usize::try_from(bits).map_err(|_| NoReference::Shape(format!("the {what} cannot be {bits}")))
     }
@@ -52,7 +58,7 @@ impl<'a> Operand<'a> {
     }
 
     fn bytes(&self, wanted: DType) -> Result<&'a [u8], NoReference> {
-        let Argument { slot, dtype, shape, before, .. } = *self.argument;
+        let &Argument { slot, dtype, ref shape, before, .. } = self.argument;
         let what = self.what;
         if dtype != wanted {
             return Err(NoReference::Type { slot, what, found: dtype, wanted });
@@ -60,7 +66,7 @@ impl<'a> Operand<'a> {
         let bytes = before.ok_or(NoReference::NotCaptured { slot, what })?;
         let numel = shape.iter().try_fold(1u64, |product, &dim| product.checked_mul(dim));
         if numel.and_then(|numel| dtype.packed_bytes(numel)) != Some(bytes.len() as u64) {
-            return Err(NoReference::Size { slot, what, bytes: bytes.len(), shape: shape.into() });
+            return Err(NoReference::Size { slot, what, bytes: bytes.len(), shape: shape.clone() });
         }
         Ok(bytes)
     }
@@ -80,9 +86,9 @@ impl<'a> Operand<'a> {
 
     /// Rows and columns, both at least 1.
     pub fn matrix(&self) -> Result<(usize, usize), NoReference> {
-        let shape = self.argument.shape;
-        let sizes = match shape {
-            &[rows, cols] if rows > 0 && cols > 0 => {
+        let shape = &self.argument.shape;
+        let sizes = match shape[..] {
+            [rows, cols] if rows > 0 && cols > 0 => {
                 usize::try_from(rows).ok().zip(usize::try_from(cols).ok())
             }
             _ => None,
@@ -93,7 +99,7 @@ impl<'a> Operand<'a> {
 
     /// The last dimension, at least 1.
     pub fn last_dim(&self) -> Result<usize, NoReference> {
-        let shape = self.argument.shape;
+        let shape = &self.argument.shape;
         let last = shape.last().and_then(|&last| usize::try_from(last).ok()).filter(|&last| last > 0);
         let (slot, what) = (self.slot(), self.what);
         last.ok_or_else(|| NoReference::Shape(format!("argument {slot} ({what}) is empty: {shape:?}")))
@@ -117,7 +123,7 @@ impl<'a> Operand<'a> {
         unchecked: Option<Vec<bool>>,
         reduction: Option<usize>,
     ) -> Result<Expected, NoReference> {
-        let Argument { slot, dtype: found, shape, .. } = *self.argument;
+        let &Argument { slot, dtype: found, ref shape, .. } = self.argument;
         if found != dtype {
             return Err(NoReference::Type { slot, what: self.what, found, wanted: dtype });
         }

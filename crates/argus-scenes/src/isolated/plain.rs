@@ -2,7 +2,7 @@
 
 use argus_abi::{DType, Role};
 
-use super::operands::{Operand, check};
+use super::operands::{Operand, Operands, check};
 use super::{Call, Expected, Found, NoReference};
 use crate::reference::gemm::{Dims, gemm};
 use crate::reference::spmd::{LINE, MIX_MEMBERS};
@@ -213,7 +213,8 @@ pub fn failures(call: &Call<'_>) -> Found {
     let &[kernel] = call.kernels else { return None };
     Some(match kernel {
         "nothing" | "slow" => {
-            let kept = call.args.iter().filter(|arg| arg.role == Role::Inout && arg.scalar_bits.is_none());
+            let kept =
+                call.arguments.iter().filter(|arg| arg.role == Role::Inout && arg.scalar_bits.is_none());
             kept.map(|argument| {
                 let operand = Operand { argument, what: "in/out tensor" };
                 operand.expect(DType::F32, &operand.floats()?, None)

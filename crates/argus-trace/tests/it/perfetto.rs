@@ -3,9 +3,9 @@
 use std::path::Path;
 use std::process::Command;
 
-use argus_trace::{
-    Chip, Lane, Params, RunArrow, RunLane, RunTask, RunTimeline, RunWait, Settings, TaskLog, Timeline,
-};
+use argus_abi::{EdgeReason, TaskId};
+use argus_facts::Edge;
+use argus_trace::{Chip, Lane, Params, RunTask, RunTimeline, RunTrack, RunWait, Settings, TaskLog, Timeline};
 use serde_json::{Value, json};
 
 use crate::files::write_task;
@@ -137,16 +137,26 @@ fn perfetto_reads_what_the_model_says() {
 }
 
 fn run() -> RunTimeline {
-    let task =
-        |name: &str, id, start_ns, end_ns| RunTask { name: name.into(), id, block: 0, start_ns, end_ns };
-    let lane = |group: &str, name: &str, tasks: Vec<RunTask>, waits: Vec<RunWait>| RunLane {
+    let task = |name: &str, id, start_ns, end_ns| RunTask {
+        name: name.into(),
+        id: TaskId::from_raw(id),
+        block: 0,
+        start_ns,
+        end_ns,
+    };
+    let lane = |group: &str, name: &str, tasks: Vec<RunTask>, waits: Vec<RunWait>| RunTrack {
         group: group.into(),
         name: name.into(),
         tasks,
         waits,
     };
+    let edge = |(from, to)| Edge {
+        from: TaskId::from_raw(from),
+        to: TaskId::from_raw(to),
+        reason: EdgeReason::Overlap,
+    };
     RunTimeline {
-        lanes: vec![
+        tracks: vec![
             lane("cores", "AIC 0", vec![task("QK", 1, 100, 350), task("PV", 3, 700, 900)], vec![]),
             lane("cores", "AIV 0", vec![task("SF", 2, 360, 600), task("SF", 2, 500, 650)], vec![]),
             lane(
@@ -157,7 +167,7 @@ fn run() -> RunTimeline {
             ),
             lane("scheduler", "lane 1", vec![], vec![]),
         ],
-        arrows: vec![RunArrow { from: 1, to: 2 }, RunArrow { from: 2, to: 3 }, RunArrow { from: 9, to: 3 }],
+        edges: [(1, 2), (2, 3), (9, 3)].map(edge).into(),
     }
 }
 
@@ -209,9 +219,9 @@ fn a_run_as_chrome_events_text_by_text() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("run.json");
     let mut small = run();
-    small.lanes.truncate(2);
-    small.lanes[1].tasks.truncate(1);
-    small.lanes[0].tasks.truncate(1);
+    small.tracks.truncate(2);
+    small.tracks[1].tasks.truncate(1);
+    small.tracks[0].tasks.truncate(1);
     small.write_json(&path).unwrap();
     let text = std::fs::read_to_string(&path).unwrap();
     let lines = [

@@ -8,7 +8,6 @@ use argus_dump::read::Record;
 use argus_text::record;
 
 use super::{Compare, Cursor, Effect, Mode, Prompt, Sheet, State};
-use crate::index::id_text;
 use crate::keys::Action;
 use crate::layout::Pane;
 use crate::nonfinite::{Hunt, Hunted, Spot};
@@ -294,7 +293,7 @@ impl State {
             Ok(tensor) => tensor.index_text(spot.element),
             Err(_) => "a scalar".to_owned(),
         };
-        let (task, stage) = (id_text(record.task_id), record::stage(record.stage));
+        let (task, stage) = (record.task_id.to_string(), record::stage(record.stage));
         format!("not finite: task {task}, argument {} {stage}, {element}", record.arg_index)
     }
 

@@ -2,6 +2,7 @@
 
 use argus_abi::{DType, Role, Stage};
 use argus_dump::read::Record;
+use argus_facts::FuncIds;
 
 use super::rig::{Memory, Rig, f32s, record, scalar};
 use crate::layout::Pane;
@@ -10,7 +11,7 @@ use crate::layout::Pane;
 fn small() -> Memory {
     let mut memory = Memory::with(&["QK", "softmax"]);
     memory.add(record(1, 0, &[2, 3]), f32s(&[0.0, 1.0, 2.5, -3.0, 4.0, 0.1]));
-    let softmax = |record: Record| Record { funcs: [1, -1, -1], ..record };
+    let softmax = |record: Record| Record { func_ids: FuncIds::from_iter([1]), ..record };
     let inout = |stage| Record { role: Role::Inout, stage, ..softmax(record(2, 0, &[2])) };
     memory.add(inout(Stage::BeforeDispatch), f32s(&[1.0, 2.0]));
     memory.add(softmax(scalar(2, 1, DType::F32, u64::from(f32::NAN.to_bits()))), Vec::new());

@@ -3,10 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
+use argus_abi::{TaskId, TaskState};
 use argus_dump::read::{PayloadError, Record};
+use argus_facts::FuncIds;
 
 use super::rig::{Rig, record};
-use crate::source::{About, Source, TaskState};
+use crate::source::{About, Source};
 
 const RECORDS: usize = 1_000_000;
 
@@ -26,7 +28,7 @@ impl Source for Made {
         self.records.fetch_add(1, Ordering::Relaxed);
         let task = (index / self.of_each) as u64;
         let made = record(task, (index % self.of_each) as u32, &[2]);
-        Record { index, bin_size: 8, funcs: [(task % 3) as i32, -1, -1], ..made }
+        Record { index, bin_size: 8, func_ids: FuncIds::from_iter([(task % 3) as i32]), ..made }
     }
 
     fn payload(&self, _: &Record) -> Result<&[u8], PayloadError> {
@@ -35,10 +37,10 @@ impl Source for Made {
     }
 
     fn kernels(&self, record: &Record) -> String {
-        format!("kernel{}", record.funcs[0])
+        format!("kernel{}", record.func_ids[0])
     }
 
-    fn state(&self, _: u64) -> Option<TaskState> {
+    fn state(&self, _: TaskId) -> Option<TaskState> {
         None
     }
 

@@ -3,8 +3,9 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use argus_abi::{DType, Kind, MAX_DIMS, Role, Stage};
+use argus_abi::{DType, Kind, MAX_DIMS, Role, Stage, TaskId, TaskState};
 use argus_dump::read::{PayloadError, Record, Scalar};
+use argus_facts::FuncIds;
 use ratatui::Terminal;
 use ratatui::backend::TestBackend;
 use ratatui::buffer::Buffer;
@@ -15,7 +16,7 @@ use crate::colours::Colours;
 use crate::index::Index;
 use crate::keys;
 use crate::nonfinite;
-use crate::source::{About, Source, TaskState};
+use crate::source::{About, Source};
 use crate::state::{Effect, State};
 use crate::view;
 use crate::work::grant;
@@ -37,9 +38,8 @@ pub fn record(task_id: u64, arg_index: u32, shape: &[u64]) -> Record {
     extents[..shape.len()].copy_from_slice(shape);
     Record {
         index: 0,
-        task_id,
-        funcs: [0, -1, -1],
-        func_count: 1,
+        task_id: TaskId::from_raw(task_id),
+        func_ids: FuncIds::from_iter([0]),
         subtask: None,
         arg_index,
         ambiguous_index: false,
@@ -117,10 +117,10 @@ impl Source for Memory {
     }
 
     fn kernels(&self, record: &Record) -> String {
-        record.func_ids().iter().map(|&id| self.names[id as usize]).collect::<Vec<_>>().join("+")
+        record.func_ids.iter().map(|&id| self.names[id as usize]).collect::<Vec<_>>().join("+")
     }
 
-    fn state(&self, _: u64) -> Option<TaskState> {
+    fn state(&self, _: TaskId) -> Option<TaskState> {
         Some(TaskState::Completed)
     }
 

@@ -9,7 +9,6 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::{Look, border, cut, focused, put};
-use crate::index::id_text;
 use crate::layout::{Pane, Place};
 use crate::state::State;
 use crate::work::{Finding, Wish};
@@ -35,7 +34,7 @@ pub fn draw(state: &State, look: Look, place: Place, frame: &mut Frame<'_>) {
     let mut title = " Arguments ".to_owned();
     if count > 0 {
         let task = state.task();
-        title += &format!("of {} {} ", id_text(state.index.id(task)), state.index.kernels(task));
+        title += &format!("of {} {} ", state.index.id(task).to_string(), state.index.kernels(task));
     }
     let more = if count > 0 { format!(" {} of {count} ", state.arguments.at + 1) } else { String::new() };
     border(place, Line::from(title), Line::from(more), in_focus, look, frame);

@@ -1,10 +1,10 @@
 //! The list of tasks: id, state, kernels, marks.
 
+use argus_abi::TaskState;
 use ratatui::Frame;
 use ratatui::text::{Line, Span};
 
 use super::{Look, border, counted, cut, focused, put};
-use crate::index::id_text;
 use crate::layout::{Pane, Place};
 use crate::state::State;
 use crate::work::Marks;
@@ -36,9 +36,9 @@ pub fn draw(state: &State, look: Look, place: Place, frame: &mut Frame<'_>) {
         }
         let task = state.task_in(at);
         let marks = marks(state.marks(task));
-        let mut fixed = id_text(state.index.id(task));
+        let mut fixed = state.index.id(task).to_string();
         if state.states != Some(false) && width >= STATE {
-            let word = state.state_of(task).map_or("", |state| state.word());
+            let word = state.state_of(task).map_or("", short_state);
             fixed.push_str(&format!(" {word:<4}"));
         }
         fixed.push(' ');
@@ -59,6 +59,15 @@ pub fn draw(state: &State, look: Look, place: Place, frame: &mut Frame<'_>) {
             line = line.style(look.selected(in_focus));
         }
         put(frame, place.inner, row, line);
+    }
+}
+
+/// How a task ended, in a narrow column.
+fn short_state(state: TaskState) -> &'static str {
+    match state {
+        TaskState::Completed => "done",
+        TaskState::Running => "run",
+        TaskState::Waiting => "wait",
     }
 }
 

@@ -131,12 +131,13 @@ fn selection(args: &TaskArgs) -> Result<Selection, Failure> {
     })
 }
 
-fn task_id(text: &str) -> Result<u64, Failure> {
+fn task_id(text: &str) -> Result<TaskId, Failure> {
     let parsed = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
         Some(digits) => u64::from_str_radix(digits, 16),
         None => text.parse(),
     };
     parsed
+        .map(TaskId::from_raw)
         .map_err(|_| Failure::usage(anyhow!("'{text}' is no task id; write 0x200000001 or a decimal number")))
 }
 
@@ -211,7 +212,7 @@ fn unselected(error: SelectError, dump: &Dump) -> Failure {
 /// What the scene knows of tasks that the dump does not describe: their kernels and blocks, by id.
 fn supply(listing: &mut Listing, case: &'static Case, runtime: RuntimeKind) -> Result<(), Failure> {
     let graph = isolated::graph(case, runtime).map_err(Failure::run)?;
-    listing.supply(graph.tasks.iter().map(|(&id, task)| (id, &task.func_ids[..], task.blocks)));
+    listing.supply(&graph);
     Ok(())
 }
 

@@ -5,10 +5,10 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::anyhow;
-use argus_abi::{Member, Stage};
-use argus_capture::times::{CaptureWait, CoreTimes, RunTimes};
+use argus_abi::{Member, Stage, TaskId};
 use argus_dump::read::Dump;
-use argus_trace::{RunArrow, RunLane, RunTask, RunTimeline, RunWait};
+use argus_facts::{CaptureWait, CoreTimes, Edge, RunTimes};
+use argus_trace::{RunTask, RunTimeline, RunTrack, RunWait};
 use serde_json::json;
 
 use crate::failure::Failure;
@@ -58,12 +58,11 @@ pub fn of_dump(dump: &Dump, output: Option<&Path>, json: bool) -> Result<ExitCod
             .hint(format!("for one task: argus trace {directory} --task ID"))
     })?;
     let edges = dump.graph().map_or(&[][..], |graph| &graph.edges);
-    let edges = edges.iter().map(|edge| [edge.from, edge.to]);
     let timeline = timeline(&times, edges, &|func| dump.kernel_name(func as i32).map(str::to_owned));
     target.write(&timeline)?;
     let cores = times.cores.len();
     let parts: usize = times.cores.iter().map(|core| core.parts.len()).sum();
-    let waits: usize = times.lanes.iter().map(Vec::len).sum();
+    let waits: usize = times.control_threads.iter().map(Vec::len).sum();
     if json {
         output::print_json(&json!({
             "schema": "argus-timeline-written-1",
@@ -71,13 +70,13 @@ pub fn of_dump(dump: &Dump, output: Option<&Path>, json: bool) -> Result<ExitCod
             "cores": cores,
             "kernel_calls": parts,
             "capture_waits": waits,
-            "dependencies": timeline.arrows.len(),
+            "dependencies": timeline.edges.len(),
         }))?;
     } else {
         output::print(&format!(
             "{parts} kernel calls on {cores} cores, {waits} waits of the capture, {} dependencies; times of the machine that \
              simulated\n{NOTE}written:{NOTE:#} {} (Perfetto opens it)\n",
-            timeline.arrows.len(),
+            timeline.edges.len(),
             target.path.display(),
         ))?;
     }
@@ -94,34 +93,29 @@ fn why_not(dump: &Dump) -> &'static str {
     }
 }
 
-/// Everything that was written down, as lanes. `name` knows the kernels.
-pub fn timeline(
-    times: &RunTimes,
-    edges: impl Iterator<Item = [u64; 2]>,
-    name: &dyn Fn(u32) -> Option<String>,
-) -> RunTimeline {
+/// Everything that was written down, as tracks. `name` knows the kernels.
+pub fn timeline(times: &RunTimes, edges: &[Edge], name: &dyn Fn(u32) -> Option<String>) -> RunTimeline {
     let kernel = |func: u32| name(func).unwrap_or_else(|| format!("func_id {func}"));
     let mut names: BTreeMap<u32, String> = BTreeMap::new();
-    let mut of_task: BTreeMap<u64, u32> = BTreeMap::new();
+    let mut of_task: BTreeMap<TaskId, u32> = BTreeMap::new();
     for part in times.cores.iter().flat_map(|core| &core.parts) {
         names.entry(part.func.0).or_insert_with(|| kernel(part.func.0));
-        of_task.entry(part.task.raw()).or_insert(part.func.0);
+        of_task.entry(part.task).or_insert(part.func.0);
     }
-    let name_of = |task: u64| of_task.get(&task).map_or("a task", |func| names[func].as_str());
-    let threads = (times.lanes.iter().enumerate()).map(|(number, waits)| RunLane {
+    let name_of = |task: TaskId| of_task.get(&task).map_or("a task", |func| names[func].as_str());
+    let threads = (times.control_threads.iter().enumerate()).map(|(number, waits)| RunTrack {
         group: "control threads".into(),
         name: format!("scheduler {number}"),
         tasks: Vec::new(),
-        waits: waits.iter().map(|wait| capture_wait(wait, name_of(wait.task.raw()))).collect(),
+        waits: waits.iter().map(|wait| capture_wait(wait, name_of(wait.task))).collect(),
     });
     let mut cores: Vec<&CoreTimes> = times.cores.iter().collect();
     cores.sort_by_key(|core| (core.cluster, core.member));
-    let cores = cores.into_iter().map(|core| lane(core, &names));
-    let arrows = edges.map(|[from, to]| RunArrow { from, to }).collect();
-    RunTimeline { lanes: threads.chain(cores).collect(), arrows }
+    let cores = cores.into_iter().map(|core| track(core, &names));
+    RunTimeline { tracks: threads.chain(cores).collect(), edges: edges.to_vec() }
 }
 
-fn lane(core: &CoreTimes, names: &BTreeMap<u32, String>) -> RunLane {
+fn track(core: &CoreTimes, names: &BTreeMap<u32, String>) -> RunTrack {
     let member = match core.member {
         Member::Aic => "aic",
         Member::Aiv0 => "aiv0",
@@ -139,12 +133,12 @@ fn lane(core: &CoreTimes, names: &BTreeMap<u32, String>) -> RunLane {
     }
     let tasks = core.parts.iter().map(|part| RunTask {
         name: names[&part.func.0].clone(),
-        id: part.task.raw(),
+        id: part.task,
         block: part.block,
         start_ns: part.started_ns,
         end_ns: part.ended_ns,
     });
-    RunLane {
+    RunTrack {
         group: format!("cluster {}", core.cluster),
         name: format!("{member} (core {})", core.core),
         tasks: tasks.collect(),
@@ -164,7 +158,7 @@ fn capture_wait(wait: &CaptureWait, name: &str) -> RunWait {
 #[cfg(test)]
 mod tests {
     use argus_abi::{FuncId, TaskId};
-    use argus_capture::times::PartTime;
+    use argus_facts::PartTime;
 
     use super::*;
 
@@ -188,12 +182,17 @@ mod tests {
         };
         let times = RunTimes {
             cores: vec![CoreTimes { core: 4, cluster: 1, member: Member::Aiv1, parts }],
-            lanes: vec![vec![wait]],
+            control_threads: vec![vec![wait]],
         };
-        let drawn = timeline(&times, [[1, 2]].into_iter(), &|func| (func == 0).then(|| "ADD".to_owned()));
-        let [thread, core] = &drawn.lanes[..] else { panic!("{drawn:?}") };
+        let edge = Edge {
+            from: TaskId::from_raw(1),
+            to: TaskId::from_raw(2),
+            reason: argus_abi::EdgeReason::Overlap,
+        };
+        let drawn = timeline(&times, &[edge], &|func| (func == 0).then(|| "ADD".to_owned()));
+        let [thread, core] = &drawn.tracks[..] else { panic!("{drawn:?}") };
         let told = |wait: &RunWait| (wait.reason.clone(), wait.start_ns, wait.end_ns);
-        let waits = |lane: &RunLane| lane.waits.iter().map(told).collect::<Vec<_>>();
+        let waits = |track: &RunTrack| track.waits.iter().map(told).collect::<Vec<_>>();
         assert_eq!((thread.group.as_str(), thread.name.as_str()), ("control threads", "scheduler 0"));
         assert_eq!(waits(thread), [("no room to capture outputs of ADD".into(), 41, 47)]);
         assert_eq!((core.group.as_str(), core.name.as_str()), ("cluster 1", "aiv1 (core 4)"));
@@ -202,6 +201,6 @@ mod tests {
         let tasks: Vec<_> =
             core.tasks.iter().map(|task| (task.name.as_str(), task.start_ns, task.end_ns)).collect();
         assert_eq!(tasks, [("ADD", 15, 40), ("func_id 9", 50, 60)]);
-        assert_eq!(drawn.arrows, [RunArrow { from: 1, to: 2 }]);
+        assert_eq!(drawn.edges, [edge]);
     }
 }

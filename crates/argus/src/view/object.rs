@@ -60,9 +60,9 @@ pub fn write(
 fn record(dump: &Dump, record: &Record, values: Option<Option<&str>>) -> Value {
     let mut object = json!({
         "index": record.index,
-        "task_id": format!("0x{:016x}", record.task_id),
+        "task_id": record.task_id.to_string(),
         "kernel": dump.kernel_names(record),
-        "func_id": record.func_ids(),
+        "func_id": *record.func_ids,
         "stage": record.stage.name(),
         "role": record.role.name(),
         "arg_index": record.arg_index,

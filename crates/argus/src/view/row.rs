@@ -23,7 +23,7 @@ impl Row {
         let glance = Glance::of(dump, record);
         let cells = [
             record.index.to_string(),
-            format!("0x{:016x}", record.task_id) + &record.subtask.map_or(String::new(), |s| format!("/{s}")),
+            record.task_id.to_string() + &record.subtask.map_or(String::new(), |s| format!("/{s}")),
             dump.kernel_names(record),
             stage(record.stage).to_owned(),
             record.role.name().to_owned(),

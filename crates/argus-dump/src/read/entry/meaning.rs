@@ -3,7 +3,6 @@
 use argus_abi::{DType, Kind, MAX_DIMS};
 
 use super::{Counted, Draft};
-use crate::read::graph::present;
 use crate::read::json::{Token, Wrong};
 use crate::read::record::Scalar;
 use crate::read::row::{Extra, ListName, NO_EXTRA, NO_SUBTASK, Row, flag};
@@ -44,7 +43,7 @@ impl Draft<'_> {
                 None => {}
             }
         }
-        let (funcs, func_count) = present(self.funcs.unwrap_or([-1; 3]));
+        let func_ids = self.funcs.unwrap_or([-1; 3]).into_iter().collect();
         Ok(Row {
             task_id: self.task_id.ok_or_else(|| missing("task_id", "a task's id"))?,
             start_offset,
@@ -53,11 +52,10 @@ impl Draft<'_> {
             scalar,
             shape,
             strides,
-            funcs,
+            func_ids,
             arg_index: self.arg_index.ok_or_else(|| missing("arg_index", "an argument's number"))?,
             extra: NO_EXTRA,
             flags,
-            func_count,
             subtask: self.subtask.unwrap_or(NO_SUBTASK),
             stage: self.stage.ok_or_else(|| missing("stage", "before_dispatch or after_completion"))?,
             role: self.role.ok_or_else(|| missing("role", "input, output or inout"))?,

@@ -52,7 +52,7 @@ pub struct Candidate<'a> {
 
 /// Anything that conditions can be asked of: an argument that may be captured, or a record of a dump.
 pub trait Subject {
-    fn task(&self) -> u64;
+    fn task(&self) -> TaskId;
     fn has_kernel(&self, name: &str) -> bool;
     fn has_func(&self, func: FuncId) -> bool;
     fn stage(&self) -> Stage;
@@ -65,8 +65,8 @@ pub trait Subject {
 }
 
 impl Subject for Candidate<'_> {
-    fn task(&self) -> u64 {
-        self.task.raw()
+    fn task(&self) -> TaskId {
+        self.task
     }
 
     fn has_kernel(&self, name: &str) -> bool {
@@ -120,7 +120,7 @@ pub const KEYS: [&str; 10] =
 /// One condition, as `key=value` gives it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Condition {
-    Task(RangeInclusive<u64>),
+    Task(RangeInclusive<TaskId>),
     Kernel(String),
     Func(FuncId),
     Stage(Stage),
@@ -152,7 +152,7 @@ impl Condition {
     pub fn parse(key: &str, value: &str) -> Option<Result<Condition, &'static str>> {
         let parsed = match key {
             "task" => parse_tasks(value)
-                .map(Condition::Task)
+                .map(|ids| Condition::Task(TaskId::from_raw(*ids.start())..=TaskId::from_raw(*ids.end())))
                 .ok_or("a task is a hexadecimal id such as 0x0000000200000001, the start of one with a '*' behind it, or a range of two joined by '..'"),
             "kernel" if !value.is_empty() => Ok(Condition::Kernel(value.into())),
             "kernel" => Err("a kernel has a name"),

@@ -10,7 +10,7 @@ pub struct RunTimes {
     /// Only cores that ran something.
     pub cores: Vec<CoreTimes>,
     /// One for each control thread that schedules.
-    pub lanes: Vec<Vec<CaptureWait>>,
+    pub control_threads: Vec<Vec<CaptureWait>>,
 }
 
 /// What one core did, in order.

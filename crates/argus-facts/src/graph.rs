@@ -1,0 +1,116 @@
+//! Tasks, kernels and edges of a run, with quick ways from a task to its neighbours.
+
+use argus_abi::{EdgeReason, TaskId};
+
+use crate::kernel::{self, KernelInfo};
+use crate::task::TaskInfo;
+
+/// A task waits for another.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Edge {
+    pub from: TaskId,
+    pub to: TaskId,
+    pub reason: EdgeReason,
+}
+
+/// The graph of a run.
+///
+/// A run that was killed may have edges to tasks that it never described; they are in `edges` and lead
+/// nowhere in [`Graph::predecessors`] and [`Graph::successors`].
+#[derive(Clone, Debug, Default)]
+pub struct Graph {
+    /// Sorted by number.
+    pub kernels: Vec<KernelInfo>,
+    /// Sorted by id, each once.
+    pub tasks: Vec<TaskInfo>,
+    /// Sorted, each once.
+    pub edges: Vec<Edge>,
+    predecessors: Neighbours,
+    successors: Neighbours,
+}
+
+impl Graph {
+    /// Puts the parts in order. Of several descriptions of a task the last one counts.
+    pub fn new(mut kernels: Vec<KernelInfo>, mut tasks: Vec<TaskInfo>, mut edges: Vec<Edge>) -> Graph {
+        kernels.sort_by_key(|kernel| kernel.func_id);
+        tasks.sort_by_key(|task| task.id);
+        tasks.dedup_by(|later, earlier| {
+            let same = later.id == earlier.id;
+            if same {
+                *earlier = *later;
+            }
+            same
+        });
+        edges.sort_unstable();
+        edges.dedup();
+        let find = |id: TaskId| tasks.binary_search_by_key(&id, |task| task.id).ok();
+        let mut pairs: Vec<(u32, u32)> = (edges.iter())
+            .filter_map(|edge| Some((find(edge.from)? as u32, find(edge.to)? as u32)))
+            .collect();
+        // The same two tasks may be joined for several reasons.
+        pairs.dedup();
+        let successors = Neighbours::new(tasks.len(), &pairs);
+        for pair in &mut pairs {
+            *pair = (pair.1, pair.0);
+        }
+        pairs.sort_unstable();
+        let predecessors = Neighbours::new(tasks.len(), &pairs);
+        Graph { kernels, tasks, edges, predecessors, successors }
+    }
+
+    /// Position of a task in `tasks`.
+    pub fn position(&self, id: TaskId) -> Option<usize> {
+        self.tasks.binary_search_by_key(&id, |task| task.id).ok()
+    }
+
+    pub fn task(&self, id: TaskId) -> Option<&TaskInfo> {
+        self.position(id).and_then(|position| self.tasks.get(position))
+    }
+
+    pub fn kernel(&self, func_id: i32) -> Option<&KernelInfo> {
+        kernel::find(&self.kernels, func_id)
+    }
+
+    /// The different kernels of a task, joined with `+`.
+    pub fn kernel_names(&self, func_ids: &[i32]) -> String {
+        kernel::joined_names(func_ids, |id| self.kernel(id).map(|kernel| kernel.name.as_str()))
+    }
+
+    /// Positions of the tasks that the task at `position` waits for, ascending, each once.
+    pub fn predecessors(&self, position: usize) -> &[u32] {
+        self.predecessors.at(position)
+    }
+
+    /// Positions of the tasks that wait for the task at `position`, ascending, each once.
+    pub fn successors(&self, position: usize) -> &[u32] {
+        self.successors.at(position)
+    }
+}
+
+/// For each task a run of `targets`.
+#[derive(Clone, Debug, Default)]
+struct Neighbours {
+    starts: Vec<u32>,
+    targets: Vec<u32>,
+}
+
+impl Neighbours {
+    /// From pairs that are sorted.
+    fn new(tasks: usize, pairs: &[(u32, u32)]) -> Neighbours {
+        let mut starts = vec![0u32; tasks + 1];
+        for &(from, _) in pairs {
+            starts[from as usize + 1] += 1;
+        }
+        for index in 0..tasks {
+            starts[index + 1] += starts[index];
+        }
+        Neighbours { starts, targets: pairs.iter().map(|pair| pair.1).collect() }
+    }
+
+    fn at(&self, position: usize) -> &[u32] {
+        match (self.starts.get(position), self.starts.get(position + 1)) {
+            (Some(&start), Some(&end)) => &self.targets[start as usize..end as usize],
+            _ => &[],
+        }
+    }
+}
