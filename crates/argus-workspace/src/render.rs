@@ -481,10 +481,7 @@ fn file_word(name: &str) -> String {
 }
 
 fn config_file(config: &Config<'_>) -> Result<ProjectFile<'static>, WorkspaceError> {
-    let mut bytes = serde_json::to_vec_pretty(config).map_err(|error| WorkspaceError::Template {
-        name: CONFIG_FILE.to_owned(),
-        reason: error.to_string(),
-    })?;
+    let mut bytes = serde_json::to_vec_pretty(config).map_err(WorkspaceError::Record)?;
     bytes.push(b'\n');
     Ok(ProjectFile { path: CONFIG_FILE.to_owned(), bytes: Cow::Owned(bytes), executable: false })
 }
