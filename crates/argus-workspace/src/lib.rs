@@ -34,6 +34,7 @@ pub mod config;
 pub mod error;
 pub mod export;
 mod hint;
+mod host;
 pub mod plan;
 pub mod platform;
 mod ptoas;
