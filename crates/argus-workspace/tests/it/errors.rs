@@ -446,10 +446,10 @@ fn whoever_is_refused_is_told_what_would_help() {
     };
     let simpler = Some(Hint::UseBackend(Backend::Simpler));
     assert_eq!(of_source("k.cpp", &format!("{ENTRY} {{}}"), Backend::Simpler), Some(Hint::SortSource));
-    assert_eq!(of_source("k.cpp", &format!("{ENTRY} {{}}"), Backend::Ptoas), simpler);
-    assert_eq!(of_source("k.cpp", "__global__ void f(int n) {}", Backend::Ptoas), simpler);
+    assert_eq!(of_source("kernels/aiv/k.cpp", &format!("{ENTRY} {{}}"), Backend::Ptoas), simpler);
+    assert_eq!(of_source("kernels/aiv/k.cpp", "__global__ void f(int n) {}", Backend::Ptoas), simpler);
     let two = "__global__ void f(float *a) {} __global__ void g(float *a) {}";
-    assert_eq!(of_source("k.cpp", two, Backend::Ptoas), Some(Hint::LeaveOneFunction));
+    assert_eq!(of_source("kernels/aiv/k.cpp", two, Backend::Ptoas), Some(Hint::LeaveOneFunction));
     assert_eq!(hint(&Request { backend: Backend::Ptoas, ..cases::mix() }), simpler);
 }
 
