@@ -21,7 +21,10 @@ const ALLOWED: &[(&str, Allowed)] = &[
     ("argus-gm", Allowed::Only(&[])),
     ("argus-tile", Allowed::Only(&["argus-abi", "argus-gm"])),
     ("argus-capture", Allowed::Only(&["argus-abi", "argus-facts", "argus-gm"])),
-    ("argus-runtime", Allowed::Only(&["argus-abi", "argus-facts", "argus-gm", "argus-tile", "argus-capture"])),
+    (
+        "argus-runtime",
+        Allowed::Only(&["argus-abi", "argus-facts", "argus-gm", "argus-tile", "argus-capture"]),
+    ),
     ("argus-dump", Allowed::Only(&["argus-abi", "argus-facts"])),
     ("argus-scenes", Allowed::Only(&["argus-abi", "argus-facts", "argus-gm", "argus-tile", "argus-runtime"])),
     (

@@ -14,6 +14,7 @@
 //! | `record` | one captured argument, whatever wrote it down |
 //! | `ours` | a journal as a table of records |
 //! | `foreign` | a manifest as a table of records: April, June, August, and ours without its journal |
+//! | `head` | what a manifest says about itself |
 //! | `entry`, `statistics` | one entry of a manifest; and its statistics |
 //! | `row` | the entries of a manifest in memory |
 //! | `split` | a manifest read by several threads |
@@ -27,6 +28,7 @@ mod entry;
 mod error;
 mod foreign;
 mod graph_file;
+mod head;
 mod json;
 mod locate;
 mod ours;

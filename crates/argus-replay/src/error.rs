@@ -1,4 +1,4 @@
-//! Why a task cannot be replayed.
+//! Why a task cannot be replayed. [`crate::Hint`] says what would help.
 
 use argus_gm::MemoryError;
 use thiserror::Error;
@@ -22,13 +22,10 @@ pub enum ReplayError {
     #[error(transparent)]
     Memory(#[from] MemoryError),
 
-    #[error("argument slot {slot} of the task was not captured ({why}); {}", help(*slot))]
+    #[error("argument slot {slot} of the task was not captured ({why})")]
     MissingSlot { slot: usize, why: String },
 
-    #[error(
-        "argument slot {slot} has no payload: {why}; give it one with \
-         --set-arg {slot}=VALUE, {slot}=random, {slot}=zero or {slot}=FILE.npy"
-    )]
+    #[error("argument slot {slot} has no payload: {why}")]
     MissingPayload { slot: usize, why: String },
 
     #[error("argument slot {slot} cannot be rebuilt: {why}")]
@@ -37,15 +34,14 @@ pub enum ReplayError {
     #[error("the arguments of task {task} cannot be rebuilt: {why}")]
     Arguments { task: String, why: String },
 
-    #[error("--set-arg names slot {slot}, but the task has only slots {known}")]
+    #[error("slot {slot} cannot be set: the task has only slots {known}")]
     NoSuchSlot { slot: usize, known: String },
 
     #[error("the task runs the kernel {func_id}{named}, which is not among the kernels given: {known}")]
     NoKernel { func_id: i64, named: String, known: String },
 
     #[error(
-        "kernel {func_id} is '{recorded}' ({recorded_core}) as captured and '{present}' ({present_core}) here; \
-         name the scene and case that it came from with --scene and --case"
+        "kernel {func_id} is '{recorded}' ({recorded_core}) as captured and '{present}' ({present_core}) here"
     )]
     OtherKernel {
         func_id: u32,
@@ -55,10 +51,7 @@ pub enum ReplayError {
         present_core: &'static str,
     },
 
-    #[error(
-        "the dump does not say on which cores the kernels {kernels} of the task ran; name the scene and case that \
-         it came from with --scene and --case"
-    )]
+    #[error("the dump does not say on which cores the kernels {kernels} of the task ran")]
     Places { kernels: String },
 
     #[error("{kernels} kernels cannot share one cluster: it has one aic and two aiv cores")]
@@ -66,11 +59,4 @@ pub enum ReplayError {
 
     #[error("'{text}' is no {what}: {why}")]
     Look { text: String, what: &'static str, why: String },
-}
-
-fn help(slot: usize) -> String {
-    format!(
-        "capture it with --dump-tensor=full or hybrid, set a scalar with --set-arg {slot}=VALUE, or describe \
-         all arguments with --arg-spec FILE"
-    )
 }

@@ -30,7 +30,7 @@ pub struct Selection {
 /// Why no task was found.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum SelectError {
-    #[error("name a task with --task ID, --kernel NAME or --func-id N[,N]; there are {known}")]
+    #[error("no task is named; there are {known}")]
     Nothing { known: String },
     #[error("there is no task {task:#x}; there are {known}")]
     NoTask { task: TaskId, known: String },
@@ -40,12 +40,9 @@ pub enum SelectError {
     NoSet { set: String, known: String },
     #[error("task {task:#x} runs {runs}, not {asked}")]
     Contradiction { task: TaskId, runs: String, asked: String },
-    #[error("--nth {nth} is too large: {count} tasks fit, counted from 0")]
+    #[error("there is no task number {nth}: {count} fit, counted from 0")]
     Nth { nth: usize, count: usize },
-    #[error(
-        "this dump does not say which kernel a task ran: name the task with --task ID, and its kernel with \
-         --scene S --case C --kernel NAME"
-    )]
+    #[error("this dump does not say which kernel a task ran")]
     NoIds,
     #[error("the dump holds no task at all")]
     Empty,

@@ -4,7 +4,7 @@
 //!
 //! | kind | required | optional |
 //! |---|---|---|
-//! | `"tensor"` | `index`, `name`, `dtype`, `shape` | `role` (`input`, `output`, `inout`; default `input`), `fill` (what `--set-arg` takes; default `zero`) |
+//! | `"tensor"` | `index`, `name`, `dtype`, `shape` | `role` (`input`, `output`, `inout`; default `input`), `fill` (what [`Value::parse`] takes; default `zero`) |
 //! | `"scalar"` | `index`, `name`, `dtype`, `value` | `pack_mode` (`value` or `bits`; default `value`) |
 //!
 //! A scalar's `pack_mode` `bits` stores the IEEE-754 binary32 pattern of its value; the dtype `FLOAT32_BITS`

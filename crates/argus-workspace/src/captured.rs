@@ -10,7 +10,7 @@ use argus_gm::MemoryError;
 use argus_replay::rebuild::{Placed, Rebuilt};
 use argus_replay::task::{CapturedTask, What};
 
-use crate::error::WorkspaceError;
+use crate::error::{LayoutError, WorkspaceError};
 use crate::task::{Arg, Blocks, Buffer, KernelSpec, Origin, ScalarArg, TaskSpec, TensorArg, assign_sources};
 
 /// Bound on all buffers of a task: a view far inside of a buffer says how large that is, and what a file says is
@@ -91,8 +91,7 @@ fn buffer(rebuilt: &Rebuilt, addr: u64, len: u64) -> Result<Buffer, MemoryError>
 }
 
 fn tensor(rebuilt: &Rebuilt, slot: usize, name: String) -> Result<TensorArg, WorkspaceError> {
-    let unplaced =
-        || WorkspaceError::View { name: name.clone(), slot, reason: "it was not laid out".to_owned() };
+    let unplaced = || WorkspaceError::View { name: name.clone(), slot, source: LayoutError::Unplaced };
     let Placed { role, tensor, .. } =
         rebuilt.placed.iter().find(|placed| placed.slot == slot).ok_or_else(unplaced)?;
     let holds = |&(addr, len): &(u64, u64)| addr <= tensor.addr && tensor.addr - addr <= len;

@@ -7,6 +7,7 @@
 use std::collections::BTreeMap;
 use std::env;
 use std::ffi::OsString;
+use std::fmt;
 use std::fs::{self, File};
 use std::io;
 use std::os::unix::fs::PermissionsExt;
@@ -85,14 +86,14 @@ pub struct Collected {
 /// Why a workspace could not be recorded.
 #[derive(Debug, thiserror::Error)]
 pub enum CollectError {
-    #[error("{} is not a workspace: {reason}", path.display())]
-    NotAWorkspace { path: PathBuf, reason: String },
+    #[error("{} is not a workspace", path.display())]
+    NotAWorkspace { path: PathBuf, source: RecordError },
     #[error(
         "cannot collect, because {}; the workspace is complete and its run_collect.sh runs wherever they are there",
-        missing.join(", ")
+        missing.iter().map(Lack::to_string).collect::<Vec<_>>().join(", ")
     )]
-    Missing { missing: Vec<String> },
-    #[error("cannot run {step}: {source}")]
+    Missing { missing: Vec<Lack> },
+    #[error("cannot run {step}")]
     Start { step: &'static str, source: io::Error },
     #[error("timed out after {seconds} s in step {step}; its output is in {}", log.display())]
     TimedOut { step: &'static str, seconds: u64, log: PathBuf },
@@ -100,32 +101,59 @@ pub enum CollectError {
     Interrupted { step: &'static str, log: PathBuf },
     #[error("step {step} failed ({status}); its output is in {}", log.display())]
     Failed { step: &'static str, status: ExitStatus, log: PathBuf },
-    #[error("cannot read the built library {}: {source}", path.display())]
+    #[error("cannot read the built library {}", path.display())]
     Library { path: PathBuf, source: io::Error },
-    #[error("{}: {source}", path.display())]
+    #[error("cannot find the kernel in {}", path.display())]
     Symbol { path: PathBuf, source: SymbolError },
     #[error(transparent)]
     Export(#[from] ExportError),
 }
 
-/// Everything that collecting this workspace needs and the toolkit lacks, one phrase each.
-pub fn missing(build: &Build, toolkit: &Toolkit) -> Vec<String> {
+/// What is wrong with the record of a workspace.
+#[derive(Debug, thiserror::Error)]
+pub enum RecordError {
+    #[error("{CONFIG_FILE}")]
+    Read(#[source] io::Error),
+    #[error("{CONFIG_FILE}")]
+    Json(#[source] serde_json::Error),
+    #[error("{CONFIG_FILE}: the library `{library}` is outside")]
+    Outside { library: String },
+}
+
+/// Something that collecting needs and that is not here.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Lack {
+    /// A program that the path does not have.
+    Program(String),
+    /// A variable that names no root.
+    Root(String),
+}
+
+impl fmt::Display for Lack {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Lack::Program(name) => write!(f, "{name} is not on the PATH"),
+            Lack::Root(name) => write!(f, "{name} is not set"),
+        }
+    }
+}
+
+/// Everything that collecting this workspace needs and the toolkit lacks.
+pub fn missing(build: &Build, toolkit: &Toolkit) -> Vec<Lack> {
     let programs = build.programs.iter().filter(|name| toolkit.program(name).is_none());
     let roots = build.roots.iter().filter(|name| !toolkit.has_root(name));
-    let programs = programs.map(|name| format!("{name} is not on the PATH"));
-    programs.chain(roots.map(|name| format!("{name} is not set"))).collect()
+    programs.cloned().map(Lack::Program).chain(roots.cloned().map(Lack::Root)).collect()
 }
 
 /// What a workspace needs, from its record.
 pub fn build_of(workspace: &Path) -> Result<Build, CollectError> {
-    let wrong = |reason: String| CollectError::NotAWorkspace { path: workspace.to_owned(), reason };
-    let record =
-        fs::read(workspace.join(CONFIG_FILE)).map_err(|error| wrong(format!("{CONFIG_FILE}: {error}")))?;
+    let wrong = |source| CollectError::NotAWorkspace { path: workspace.to_owned(), source };
+    let record = fs::read(workspace.join(CONFIG_FILE)).map_err(|error| wrong(RecordError::Read(error)))?;
     let BuildOnly { build } =
-        serde_json::from_slice(&record).map_err(|error| wrong(format!("{CONFIG_FILE}: {error}")))?;
+        serde_json::from_slice(&record).map_err(|error| wrong(RecordError::Json(error)))?;
     let inside = |part: Component<'_>| matches!(part, Component::Normal(_));
     if !Path::new(&build.library).components().all(inside) {
-        return Err(wrong(format!("{CONFIG_FILE}: the library `{}` is outside", build.library)));
+        return Err(wrong(RecordError::Outside { library: build.library }));
     }
     Ok(build)
 }

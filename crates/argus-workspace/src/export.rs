@@ -26,9 +26,11 @@ pub enum ExportError {
     Missing { simulator: PathBuf, missing: Vec<&'static str> },
     #[error("no core*/*instr_exe*.csv in {}: msprof saw no instruction", simulator.display())]
     NoTables { simulator: PathBuf },
-    #[error("{} is broken: {reason}", path.display())]
-    Broken { path: PathBuf, reason: String },
-    #[error("cannot read {}: {source}", path.display())]
+    #[error("{} is broken", path.display())]
+    Broken { path: PathBuf, source: serde_json::Error },
+    #[error("{} is broken: it has no row below its header", path.display())]
+    EmptyTable { path: PathBuf },
+    #[error("cannot read {}", path.display())]
     Read { path: PathBuf, source: io::Error },
 }
 
@@ -68,7 +70,7 @@ fn check_json(path: &Path) -> Result<(), ExportError> {
     let text = read(path, fs::read(path))?;
     match serde_json::from_slice::<IgnoredAny>(&text) {
         Ok(_) => Ok(()),
-        Err(error) => Err(ExportError::Broken { path: path.to_owned(), reason: error.to_string() }),
+        Err(source) => Err(ExportError::Broken { path: path.to_owned(), source }),
     }
 }
 
@@ -76,8 +78,7 @@ fn check_table(path: &Path) -> Result<(), ExportError> {
     let mut lines = BufReader::new(read(path, File::open(path))?).lines();
     let rows = read(path, lines.by_ref().take(2).collect::<io::Result<Vec<_>>>())?;
     if rows.len() < 2 {
-        let reason = "it has no row below its header".to_owned();
-        return Err(ExportError::Broken { path: path.to_owned(), reason });
+        return Err(ExportError::EmptyTable { path: path.to_owned() });
     }
     Ok(())
 }

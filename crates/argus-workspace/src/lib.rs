@@ -1,8 +1,9 @@
 //! A task as a C++ project for people who have the vendor's toolkit.
 //!
-//! What comes in: a task in plain values ([`TaskSpec`]; [`task_spec`] makes them of a captured one), the C++ source of its kernels, a chip. What goes out: a
-//! directory that builds the kernel, puts the captured bytes into device memory, launches it, and records it
-//! with the vendor's simulator.
+//! What comes in: a task in plain values ([`TaskSpec`]; [`task_spec`] makes them of a captured one), the C++ source
+//! of its kernels, a chip. What goes out: a directory that builds the kernel, puts the captured bytes into device
+//! memory, launches it, and records it with the vendor's simulator. Errors say what is wrong; a [`Hint`] says what
+//! would help, and leaves it to the caller how to say that.
 //!
 //! ```text
 //! request ──► check ──► scan, classify ──► plan ──► render ──► write     (nothing of the vendor's needed)
@@ -32,6 +33,8 @@ pub mod collect;
 pub mod config;
 pub mod error;
 pub mod export;
+mod hint;
+mod host;
 pub mod plan;
 pub mod platform;
 mod ptoas;
@@ -46,12 +49,13 @@ pub mod write;
 
 pub use captured::task_spec;
 pub use classify::Shape;
-pub use collect::{CollectError, CollectOptions, Collected, Toolkit, collect};
-pub use error::WorkspaceError;
+pub use collect::{CollectError, CollectOptions, Collected, Lack, Toolkit, collect};
+pub use error::{LayoutError, WorkspaceError};
 pub use export::{Export, ExportError, check_export};
+pub use hint::Hint;
 pub use platform::Platform;
 pub use render::{Project, ProjectFile, render};
-pub use request::{Backend, Launch, Request};
+pub use request::{Backend, Launch, Request, Setting};
 pub use symbols::{SymbolError, kernel_symbol};
 pub use task::{Arg, Blocks, Buffer, KernelSpec, Origin, ScalarArg, TaskSpec, TensorArg, assign_sources};
 pub use write::write;

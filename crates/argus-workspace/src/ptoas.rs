@@ -26,7 +26,7 @@ pub fn global_function(
     wanted: Option<&str>,
 ) -> Result<GlobalFunction, WorkspaceError> {
     let mut functions = global_functions(&scan.tokens);
-    let names = || functions.iter().map(|function| function.name.as_str()).collect::<Vec<_>>().join(", ");
+    let names = || functions.iter().map(|function| function.name.clone()).collect();
     let chosen = match (wanted, functions.as_slice()) {
         (_, []) => return Err(WorkspaceError::NoGlobal { path: path.to_owned() }),
         (_, [_]) => Some(0),
@@ -48,7 +48,7 @@ pub fn inputs(task: &TaskSpec, function: &GlobalFunction) -> Result<Vec<(String,
     let tensors = task.tensors();
     let name = function.name.clone();
     if !function.scalars.is_empty() {
-        return Err(WorkspaceError::ScalarParameters { function: name, names: function.scalars.join(", ") });
+        return Err(WorkspaceError::ScalarParameters { function: name, names: function.scalars.clone() });
     }
     if tensors.len() != function.pointers.len() {
         let (pointers, tensors) = (function.pointers.len(), tensors.len());

@@ -1,5 +1,6 @@
 //! What the user asks for: a task, a chip, a backend and how to launch.
 
+use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
@@ -76,6 +77,28 @@ impl Default for Launch {
     }
 }
 
+/// A value of [`Launch`] that can be refused.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Setting {
+    MsprofMinutes,
+    LaunchCount,
+    Device,
+    SocVersion,
+    Runtime,
+}
+
+impl fmt::Display for Setting {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Setting::MsprofMinutes => "the time limit of msprof",
+            Setting::LaunchCount => "the number of launches",
+            Setting::Device => "the device",
+            Setting::SocVersion => "the simulated chip",
+            Setting::Runtime => "the runtime",
+        })
+    }
+}
+
 impl Request {
     /// The name that msprof gets.
     pub fn soc_version(&self) -> &str {
@@ -85,20 +108,20 @@ impl Request {
     /// Refuses values that msprof refuses, or that would not be one word of a script.
     pub fn check(&self) -> Result<(), WorkspaceError> {
         let Launch { device, launch_count, msprof_minutes, runtime, .. } = &self.launch;
-        let number = |option, value: u32, allowed: std::ops::RangeInclusive<u32>, wanted| {
+        let number = |setting, value: u32, allowed: std::ops::RangeInclusive<u32>, wanted| {
             if allowed.contains(&value) {
                 return Ok(());
             }
-            Err(WorkspaceError::Option { option, value: value.to_string(), wanted })
+            Err(WorkspaceError::Refused { setting, value: value.to_string(), wanted })
         };
-        number("--msprof-timeout", *msprof_minutes, 1..=2880, "1 to 2880 minutes")?;
-        number("--launch-count", *launch_count, 1..=5000, "1 to 5000")?;
-        number("--device", *device, 0..=i32::MAX as u32, "a device number")?;
-        for (option, value) in [("--soc-version", self.soc_version()), ("--runtime", runtime)] {
+        number(Setting::MsprofMinutes, *msprof_minutes, 1..=2880, "1 to 2880 minutes")?;
+        number(Setting::LaunchCount, *launch_count, 1..=5000, "1 to 5000")?;
+        number(Setting::Device, *device, 0..=i32::MAX as u32, "a device number")?;
+        for (setting, value) in [(Setting::SocVersion, self.soc_version()), (Setting::Runtime, runtime)] {
             let plain = |c: char| c.is_ascii_alphanumeric() || c == '_' || c == '-';
             if value.is_empty() || !value.chars().all(plain) {
                 let wanted = "a name of letters, digits, _ and -";
-                return Err(WorkspaceError::Option { option, value: format!("`{value}`"), wanted });
+                return Err(WorkspaceError::Refused { setting, value: format!("`{value}`"), wanted });
             }
         }
         self.task.check()

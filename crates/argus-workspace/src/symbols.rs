@@ -18,11 +18,11 @@ pub struct ExportedSymbol {
 /// Why a symbol cannot be named.
 #[derive(Debug, thiserror::Error, PartialEq, Eq)]
 pub enum SymbolError {
-    #[error("not a readable ELF file: {reason}")]
-    NotElf { reason: String },
+    #[error("not a readable ELF file")]
+    NotElf(#[from] object::Error),
     #[error("no symbol `{wanted}`: the build lacks it; exported are {found}")]
     Missing { wanted: String, found: String },
-    #[error("several symbols demangle to {wanted}(...): {found}; name one with --kernel-symbol")]
+    #[error("several symbols demangle to {wanted}(...): {found}")]
     Ambiguous { wanted: String, found: String },
 }
 
@@ -31,11 +31,10 @@ const LISTED: usize = 8;
 
 /// The functions and objects that a shared object defines for others, sorted by name.
 pub fn exported(elf: &[u8]) -> Result<Vec<ExportedSymbol>, SymbolError> {
-    let not_elf = |error: object::Error| SymbolError::NotElf { reason: error.to_string() };
-    let file = object::File::parse(elf).map_err(not_elf)?;
+    let file = object::File::parse(elf)?;
     let mut symbols = Vec::new();
     for symbol in file.dynamic_symbols().filter(|symbol| symbol.is_definition() && symbol.is_global()) {
-        let name = symbol.name().map_err(not_elf)?.to_owned();
+        let name = symbol.name()?.to_owned();
         let demangled = demangle(&name).unwrap_or_else(|| name.clone());
         symbols.push(ExportedSymbol { name, demangled });
     }

@@ -10,7 +10,7 @@ use argus_abi::args::{GLOBAL_CONTEXT_SLOT, KernelAbi, LOCAL_CONTEXT_SLOT, SLOTS}
 use argus_abi::{DType, MAX_DIMS, Member, Role, Tensor};
 use argus_replay::task::place_name;
 
-use crate::error::WorkspaceError;
+use crate::error::{LayoutError, WorkspaceError};
 
 /// One task to be built and launched alone.
 #[derive(Clone, Debug)]
@@ -174,37 +174,36 @@ impl TaskSpec {
 
     /// The descriptor of a tensor argument, with address 0.
     pub fn descriptor(&self, arg: &TensorArg) -> Result<Tensor, WorkspaceError> {
-        let wrong = |reason: String| WorkspaceError::View { name: arg.name.clone(), slot: arg.slot, reason };
+        let wrong = |source| WorkspaceError::View { name: arg.name.clone(), slot: arg.slot, source };
         let rank = arg.shape.len();
         if rank == 0 || rank > MAX_DIMS {
-            return Err(wrong(format!("it has {rank} dimensions, not 1 to {MAX_DIMS}")));
+            return Err(wrong(LayoutError::Dimensions { rank }));
         }
         if arg.strides.len() != rank {
-            return Err(wrong(format!("it has {rank} dimensions but {} strides", arg.strides.len())));
+            return Err(wrong(LayoutError::Strides { rank, strides: arg.strides.len() }));
         }
         let buffer = self.buffers.get(arg.buffer).ok_or_else(|| {
-            wrong(format!("its buffer {} does not exist: the task has {}", arg.buffer, self.buffers.len()))
+            wrong(LayoutError::NoBuffer { buffer: arg.buffer, buffers: self.buffers.len() })
         })?;
-        let mut tensor = Tensor::contiguous(0, arg.dtype, &[1]).map_err(|error| wrong(error.to_string()))?;
+        let mut tensor = Tensor::contiguous(0, arg.dtype, &[1]).map_err(|error| wrong(error.into()))?;
         tensor.size = buffer.size().saturating_sub(arg.base);
         tensor.start_offset = arg.start_offset;
         tensor.ndims = rank as u32;
         (tensor.shapes, tensor.strides) = ([0; MAX_DIMS], [0; MAX_DIMS]);
         tensor.shapes[..rank].copy_from_slice(&arg.shape);
         tensor.strides[..rank].copy_from_slice(&arg.strides);
-        tensor.extent = argus_abi::view::extent(&arg.shape, &arg.strides)
-            .ok_or_else(|| wrong("its extent does not fit 64 bits".to_owned()))?;
+        tensor.extent =
+            argus_abi::view::extent(&arg.shape, &arg.strides).ok_or_else(|| wrong(LayoutError::Extent))?;
         tensor.is_contiguous = u8::from(is_row_major(&arg.shape, &arg.strides));
         if arg.base > buffer.size() || !tensor.fits_buffer() {
-            return Err(wrong(format!(
-                "base {}, offset {}, shape {:?} and strides {:?} of {} reach beyond its buffer of {} bytes",
-                arg.base,
-                arg.start_offset,
-                arg.shape,
-                arg.strides,
-                arg.dtype,
-                buffer.size()
-            )));
+            return Err(wrong(LayoutError::Beyond {
+                base: arg.base,
+                offset: arg.start_offset,
+                shape: arg.shape.clone(),
+                strides: arg.strides.clone(),
+                dtype: arg.dtype,
+                size: buffer.size(),
+            }));
         }
         Ok(tensor)
     }
@@ -244,8 +243,8 @@ const MOST_BLOCKS: u32 = 65_535;
 /// The files given for a task's kernels: one for all members, or one each in the order of their places.
 pub fn assign_sources(kernels: &mut [KernelSpec], files: &[PathBuf]) -> Result<(), WorkspaceError> {
     if files.len() != 1 && files.len() != kernels.len() {
-        let members = kernels.iter().map(|kernel| kernel.name.as_str()).collect::<Vec<_>>().join(", ");
-        return Err(WorkspaceError::SourceCount { files: files.len(), kernels: kernels.len(), members });
+        let kernels = kernels.iter().map(|kernel| kernel.name.clone()).collect();
+        return Err(WorkspaceError::SourceCount { files: files.len(), kernels });
     }
     kernels.sort_by_key(|kernel| kernel.place);
     for (kernel, file) in kernels.iter_mut().zip(files.iter().cycle()) {
@@ -271,8 +270,8 @@ pub fn packed(task: &TaskSpec, arg: &TensorArg) -> Result<Vec<u8>, WorkspaceErro
     let buffer = match &task.buffers[arg.buffer] {
         // Strides may repeat elements, so the view can be larger than its buffer; refuse what is absurd.
         _ if size > MOST_PACKED_BYTES => {
-            let reason = format!("its elements take {size} bytes, more than {MOST_PACKED_BYTES}");
-            return Err(WorkspaceError::View { name: arg.name.clone(), slot: arg.slot, reason });
+            let source = LayoutError::TooLarge { size, most: MOST_PACKED_BYTES };
+            return Err(WorkspaceError::View { name: arg.name.clone(), slot: arg.slot, source });
         }
         Buffer::Fill { byte, .. } => return Ok(vec![*byte; size as usize]),
         Buffer::Bytes(bytes) => &bytes[arg.base as usize..],

@@ -71,7 +71,7 @@ impl Templates {
             let name = path.file_name().and_then(|name| name.to_str()).unwrap_or_default();
             if !BUILT_IN.iter().any(|(known, _)| *known == name) {
                 // A misspelt name would silently change nothing.
-                let known = BUILT_IN.map(|(known, _)| known).join(", ");
+                let known = BUILT_IN.map(|(known, _)| known).into();
                 return Err(WorkspaceError::UnknownTemplate { path, known });
             }
             let text = fs::read_to_string(&path).map_err(|error| unreadable(&path, error))?;

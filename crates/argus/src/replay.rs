@@ -5,13 +5,16 @@
 //! | `source` | from what was typed to a task and the code it runs |
 //! | `text` | the report for people |
 //! | `json` | the report for programs |
+//! | `hints` | what would help, in flags |
 //! | `workspace` | the task as a C++ project, instead of a replay |
 
+mod hints;
 mod json;
 pub mod source;
 mod text;
 mod workspace;
 
+pub use hints::cannot_replay;
 pub use text::facts;
 
 use std::process::ExitCode;
@@ -41,12 +44,12 @@ pub fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
     let options = options(args)?;
     let source = source::open(args.what.as_deref(), &args.task)?;
     if let Some(path) = &args.capsule {
-        let capsule = Capsule::new(source.task.clone()).map_err(Failure::usage)?;
+        let capsule = Capsule::new(source.task.clone()).map_err(cannot_replay)?;
         capsule.save(path).map_err(Failure::failed)?;
     }
     let kernels = &source.code.kernels;
     let proof = argus_replay::replay(&source.task, kernels, source.platform, &options, args.times)
-        .map_err(Failure::usage)?;
+        .map_err(cannot_replay)?;
     let report = Report { source: &source, proof: &proof, capsule: args.capsule.as_deref() };
     if args.json {
         output::print_json(&json::object(&report))?;
@@ -63,13 +66,13 @@ fn options(args: &ReplayArgs) -> Result<Options, Failure> {
             .iter()
             .map(|text| Watch::parse(text))
             .collect::<Result<_, _>>()
-            .map_err(Failure::usage)?,
+            .map_err(cannot_replay)?,
         probes: args
             .probe
             .iter()
             .map(|text| Probe::parse(text))
             .collect::<Result<_, _>>()
-            .map_err(Failure::usage)?,
+            .map_err(cannot_replay)?,
         break_on_nan: args.break_on.is_some(),
         ..Options::default()
     };

@@ -14,7 +14,7 @@
 use rayon::prelude::*;
 use serde::de::DeserializeSeed;
 
-use super::foreign::{Body, Head, HeadSeed, ListSeed};
+use super::head::{Body, Head, HeadSeed, ListSeed};
 use super::json::State;
 use super::row::{ListName, Rows};
 

@@ -8,8 +8,8 @@ use argus_abi::{CoreType, DType, FuncId, KernelArgs, Member, Role};
 use argus_record::RecordRequest;
 use argus_replay::rebuild::Placed;
 use argus_replay::{
-    Argument, CapturedTask, Content, Identity, Judgement, MemberKernel, Options, Poison, Proof, Rebuilt,
-    ReplayError, Substitute, TensorArgument, What, replay,
+    Argument, CapturedTask, Content, Hint, Identity, Judgement, MemberKernel, Options, Poison, Proof,
+    Rebuilt, ReplayError, Substitute, TensorArgument, What, replay,
 };
 use argus_runtime::{A2A3SIM, KernelEntry, KernelTable};
 use argus_scenes::registry::{self, RuntimeKind};
@@ -254,14 +254,13 @@ fn substituted(recorded: &Recorded, task: &CapturedTask, texts: &[&str]) -> Resu
 #[test]
 fn a_missing_payload_is_named_with_its_slot_and_the_way_out() {
     let (recorded, task) = hybrid();
-    let says = |texts: &[&str]| substituted(&recorded, &task, texts).unwrap_err().to_string();
-    let text = says(&[]);
-    assert!(
-        text.starts_with("argument slot 0 has no payload:") && text.contains("--set-arg 0=VALUE"),
-        "{text}"
-    );
+    let refused = |texts: &[&str]| substituted(&recorded, &task, texts).unwrap_err();
+    let says = |texts: &[&str]| refused(texts).to_string();
+    let error = refused(&[]);
+    assert!(error.to_string().starts_with("argument slot 0 has no payload:"), "{error}");
+    assert_eq!(error.hint(), Some(Hint::GivePayload { slot: 0 }));
     assert!(says(&["0=zero"]).starts_with("argument slot 1 has no payload:"));
-    assert_eq!(says(&["5=zero"]), "--set-arg names slot 5, but the task has only slots 0, 1, 2");
+    assert_eq!(says(&["5=zero"]), "slot 5 cannot be set: the task has only slots 0, 1, 2");
     assert!(says(&["0=nowhere.npy"]).starts_with("slot 0: nowhere.npy: "));
 }
 
@@ -329,17 +328,13 @@ fn a_slot_that_nobody_captured_is_named() {
     let request = RecordRequest { selectors: vec!["kind=tensor".into()], ..RecordRequest::default() };
     let recorded = Recorded::case("dump_tensor_example", case, runtime, &A2A3SIM, &request);
     let task = recorded.task("add_scalar_inplace", 0);
-    let error = recorded_error(&recorded, &task);
-    assert!(error.starts_with("argument slot 1 of the task was not captured"), "{error}");
-    assert!(error.contains("--dump-tensor=full") && error.contains("--set-arg 1=VALUE"), "{error}");
+    let error = replay(&task, &recorded.code.kernels, &A2A3SIM, &Options::default(), 1).unwrap_err();
+    assert!(error.to_string().starts_with("argument slot 1 of the task was not captured"), "{error}");
+    assert_eq!(error.hint(), Some(Hint::GiveArgument { slot: 1 }));
     let proof = substituted(&recorded, &task, &["1=1.0"]).unwrap();
     assert!(proof.passed() && proof.compared());
     let proof = substituted(&recorded, &task, &["1=2.0"]).unwrap();
     assert!(!proof.passed(), "another scalar gives another result");
-}
-
-fn recorded_error(recorded: &Recorded, task: &CapturedTask) -> String {
-    replay(task, &recorded.code.kernels, &A2A3SIM, &Options::default(), 1).unwrap_err().to_string()
 }
 
 #[test]

@@ -1,7 +1,7 @@
 //! Which task: found by id, name or set, or refused with a list of what there is.
 
 use argus_abi::TaskId;
-use argus_replay::{Listing, Selection};
+use argus_replay::{Hint, Listing, Selection};
 use argus_runtime::A2A3SIM;
 use argus_scenes::registry::RuntimeKind;
 
@@ -23,7 +23,7 @@ fn tasks_are_found_by_id_by_name_and_by_their_exact_set() {
     assert_eq!(set(&[1]), Ok(all[0]));
 
     let says = |result: Result<TaskId, argus_replay::SelectError>| result.unwrap_err().to_string();
-    assert_eq!(says(kernel("SF", 3)), "--nth 3 is too large: 3 tasks fit, counted from 0");
+    assert_eq!(says(kernel("SF", 3)), "there is no task number 3: 3 fit, counted from 0");
     let unknown = says(kernel("XX", 0));
     assert_eq!(unknown, "no task runs a kernel 'XX'; the kernels of the dump are PV, QK, SF, UP");
     let unset = says(set(&[0, 1]));
@@ -31,8 +31,9 @@ fn tasks_are_found_by_id_by_name_and_by_their_exact_set() {
     let missing = says(task(TaskId::new(0, 0xdead)));
     assert!(missing.starts_with("there is no task 0xdead; there are 0x"), "{missing}");
     assert!(missing.contains("(QK)"), "{missing}");
-    let nothing = says(find(Selection::default()));
-    assert!(nothing.contains("--task ID, --kernel NAME or --func-id"), "{nothing}");
+    let nothing = find(Selection::default()).unwrap_err();
+    assert!(nothing.to_string().starts_with("no task is named; there are 0x"), "{nothing}");
+    assert_eq!(nothing.hint(), Some(Hint::NameTask));
     let other =
         says(find(Selection { task: Some(all[0]), kernel: Some("QK".into()), ..Selection::default() }));
     assert_eq!(other, format!("task {:#x} runs SF, not 'QK'", all[0]));

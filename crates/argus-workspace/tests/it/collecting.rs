@@ -14,6 +14,7 @@ use tempfile::TempDir;
 
 use crate::cases;
 use crate::compiled::{compile, compiler};
+use crate::said;
 
 /// A workspace and a directory of stand-ins that come first on the path.
 struct Bench {
@@ -102,7 +103,7 @@ impl Bench {
     }
 
     fn collect(&self) -> Result<argus_workspace::Collected, String> {
-        collect(&self.workspace, &self.toolkit, &CollectOptions::default()).map_err(|error| error.to_string())
+        collect(&self.workspace, &self.toolkit, &CollectOptions::default()).map_err(said)
     }
 
     fn log(&self, step: &str) -> (String, String) {
@@ -252,14 +253,14 @@ fn a_given_symbol_must_exist() {
     assert_eq!(
         bench.collect().unwrap_err(),
         format!(
-            "{}: several symbols demangle to add_tiles(...): _Z9add_tilesf, _Z9add_tilesi; name one with --kernel-symbol",
+            "cannot find the kernel in {}: several symbols demangle to add_tiles(...): _Z9add_tilesf, _Z9add_tilesi",
             path.display()
         )
     );
     let with =
         |symbol: &str| CollectOptions { kernel_symbol: Some(symbol.to_owned()), ..CollectOptions::default() };
     let error = collect(&bench.workspace, &bench.toolkit, &with("_Z9add_tilesd")).unwrap_err();
-    assert!(error.to_string().contains("no symbol `_Z9add_tilesd`"), "{error}");
+    assert!(said(error).contains("no symbol `_Z9add_tilesd`"));
     let collected = collect(&bench.workspace, &bench.toolkit, &with("_Z9add_tilesf")).unwrap();
     assert_eq!(collected.symbol, "_Z9add_tilesf");
 }
@@ -271,7 +272,7 @@ fn a_build_without_the_entry_is_not_recorded() {
     let error = bench.collect().unwrap_err();
     let path = bench.workspace.join("build/libreplay_kernel.so");
     let start = format!(
-        "{}: no symbol `replay_entry`: the build lacks it; exported are launch_replay",
+        "cannot find the kernel in {}: no symbol `replay_entry`: the build lacks it; exported are launch_replay",
         path.display()
     );
     assert!(error.starts_with(&start), "{error}");
@@ -343,7 +344,7 @@ fn only_a_workspace_is_collected() {
     let folder = tempfile::tempdir().unwrap();
     let failure = || {
         let error = collect(folder.path(), &Toolkit::default(), &CollectOptions::default()).unwrap_err();
-        error.to_string().replace(&*folder.path().to_string_lossy(), "W")
+        said(error).replace(&*folder.path().to_string_lossy(), "W")
     };
     assert!(failure().starts_with("W is not a workspace: insight_trace_config.json: No such file"));
     let record = |text: &str| fs::write(folder.path().join("insight_trace_config.json"), text).unwrap();
@@ -393,7 +394,7 @@ fn an_incomplete_export_is_refused_by_file() {
     let folder = tempfile::tempdir().unwrap();
     let failure = || {
         let error = check_export(folder.path()).unwrap_err();
-        error.to_string().replace(&*folder.path().to_string_lossy(), "W")
+        said(error).replace(&*folder.path().to_string_lossy(), "W")
     };
     let nothing = "no OPPROF_*/simulator directory in W/insight_export: msprof exported nothing";
     assert_eq!(failure(), nothing);

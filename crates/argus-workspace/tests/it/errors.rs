@@ -5,12 +5,13 @@ use std::path::{Path, PathBuf};
 
 use argus_abi::{DType, Member, Role};
 use argus_workspace::{
-    Arg, Backend, Blocks, Buffer, KernelSpec, Platform, Request, Shape, TensorArg, WorkspaceError,
-    assign_sources, render,
+    Arg, Backend, Blocks, Buffer, Hint, KernelSpec, Platform, Request, Setting, Shape, TensorArg,
+    WorkspaceError, assign_sources, render,
 };
 use tempfile::TempDir;
 
 use crate::cases::{self, kernel, scalar, tensor};
+use crate::said;
 
 const ENTRY: &str = "void kernel_entry(int64_t *args)";
 
@@ -36,11 +37,11 @@ fn shape(path: &str, text: &str, place: Option<Member>) -> Result<Shape, String>
     let mut request = request_for(&path);
     request.task.kernels[0].place = place;
     let place = path.display().to_string();
-    render(&request).map(|project| project.shape).map_err(|error| error.to_string().replace(&place, "K"))
+    render(&request).map(|project| project.shape).map_err(|error| said(error).replace(&place, "K"))
 }
 
 fn failure(request: &Request) -> String {
-    render(request).unwrap_err().to_string()
+    said(render(request).unwrap_err())
 }
 
 /// The single-core request after a change.
@@ -141,11 +142,7 @@ fn a_source_that_is_no_kernel_is_refused() {
 fn slots_that_nobody_provides_are_listed() {
     let error =
         shape("kernels/aic/k.cpp", &format!("{ENTRY} {{ use(args[0], args[9], args[30], args[3]); }}"), None);
-    assert_eq!(
-        error.unwrap_err(),
-        "the arguments do not cover what K reads: args 3, 9, 30 have no value; describe all arguments with \
-         --arg-spec FILE"
-    );
+    assert_eq!(error.unwrap_err(), "the arguments do not cover what K reads: args 3, 9, 30 have no value");
     let error = shape("kernels/aic/k.cpp", &format!("{ENTRY} {{ use(args[50]); }}"), None);
     assert_eq!(error.unwrap_err(), "K reads args[50], but a kernel has 50 slots");
 }
@@ -254,10 +251,7 @@ fn blocks_outside_the_task_are_refused() {
 
 #[test]
 fn kernels_without_place_or_with_the_same_are_refused() {
-    assert_eq!(
-        changed(|request| request.task.kernels.clear()),
-        "the task has no kernel: name one, or give its source with --kernel-source"
-    );
+    assert_eq!(changed(|request| request.task.kernels.clear()), "the task has no kernel");
     let more = |place| {
         changed(|request| request.task.kernels.push(kernel("MORE", 8, place, "kernels/aic/weigh.cpp")))
     };
@@ -303,24 +297,24 @@ fn options_that_msprof_or_a_script_would_refuse_are_refused_first() {
     for minutes in [0, 2881] {
         assert_eq!(
             changed(|request| request.launch.msprof_minutes = minutes),
-            format!("--msprof-timeout is {minutes}, but must be 1 to 2880 minutes")
+            format!("the time limit of msprof is {minutes}, but must be 1 to 2880 minutes")
         );
     }
     assert_eq!(
         changed(|request| request.launch.launch_count = 0),
-        "--launch-count is 0, but must be 1 to 5000"
+        "the number of launches is 0, but must be 1 to 5000"
     );
     assert_eq!(
         changed(|request| request.launch.device = u32::MAX),
-        "--device is 4294967295, but must be a device number"
+        "the device is 4294967295, but must be a device number"
     );
     assert_eq!(
         changed(|request| request.launch.soc_version = Some("B1; rm -rf".to_owned())),
-        "--soc-version is `B1; rm -rf`, but must be a name of letters, digits, _ and -"
+        "the simulated chip is `B1; rm -rf`, but must be a name of letters, digits, _ and -"
     );
     assert_eq!(
         changed(|request| request.launch.runtime.clear()),
-        "--runtime is ``, but must be a name of letters, digits, _ and -"
+        "the runtime is ``, but must be a name of letters, digits, _ and -"
     );
 }
 
@@ -403,10 +397,10 @@ fn kernels_that_ptoas_cannot_replay_are_refused() {
     let three = "__gm__ float *a, __gm__ float *b, __gm__ float *c";
     assert_eq!(
         with(&format!("{ENTRY} {{}}"), "k"),
-        "K has no function marked __global__, which the ptoas backend launches; for kernel_entry(args) use --backend simpler"
+        "K has no function marked __global__, which the ptoas backend launches"
     );
     let two = format!("__global__ void f({three}) {{}} __global__ void g({three}) {{}}");
-    assert_eq!(with(&two, ""), "K has several functions marked __global__ (f, g): name one with --kernel");
+    assert_eq!(with(&two, ""), "K has several functions marked __global__ (f, g)");
     assert_eq!(with(&two, "h"), "K has no function `h` marked __global__; it has f, g");
     assert_eq!(
         with("__global__ void f(__gm__ float *a) {}", "f"),
@@ -415,7 +409,7 @@ fn kernels_that_ptoas_cannot_replay_are_refused() {
     assert_eq!(
         with(&format!("__global__ void f({three}, int32_t rows, float scale) {{}}"), "f"),
         "f takes scalars (rows, scale), which the test case generator of PTOAS chooses by itself: their captured values \
-         would be lost; use --backend simpler"
+         would be lost"
     );
     // The only function is meant, whatever the dump calls the kernel.
     assert_eq!(
@@ -424,10 +418,7 @@ fn kernels_that_ptoas_cannot_replay_are_refused() {
     );
     let mut request = cases::mix();
     request.backend = Backend::Ptoas;
-    assert_eq!(
-        failure(&request),
-        "the ptoas backend replays one kernel, but the task is a mix of 3; use --backend simpler"
-    );
+    assert_eq!(failure(&request), "the ptoas backend replays one kernel, but the task is a mix of 3");
     let mut request = cases::ptoas();
     let Arg::Tensor(tensor) = &mut request.task.args[0] else { panic!() };
     (tensor.shape, tensor.strides) = (vec![1 << 31], vec![0]);
@@ -435,6 +426,31 @@ fn kernels_that_ptoas_cannot_replay_are_refused() {
         failure(&request),
         "tensor `a` in slot 0: its elements take 8589934592 bytes, more than 4294967296"
     );
+}
+
+#[test]
+fn whoever_is_refused_is_told_what_would_help() {
+    let hint = |request: &Request| render(request).unwrap_err().hint();
+    let changed = |change: fn(&mut Request)| {
+        let mut request = cases::single();
+        change(&mut request);
+        hint(&request)
+    };
+    assert_eq!(changed(|request| request.task.kernels.clear()), Some(Hint::GiveSource));
+    assert_eq!(changed(|request| request.launch.launch_count = 0), Some(Hint::Change(Setting::LaunchCount)));
+    assert_eq!(changed(|request| request.task.args.clear()), Some(Hint::DescribeArguments));
+    assert_eq!(changed(|request| request.task.blocks.count = 0), None);
+    let of_source = |path: &str, text: &str, backend| {
+        let (_folder, path) = source(path, text);
+        hint(&Request { backend, ..request_for(&path) })
+    };
+    let simpler = Some(Hint::UseBackend(Backend::Simpler));
+    assert_eq!(of_source("k.cpp", &format!("{ENTRY} {{}}"), Backend::Simpler), Some(Hint::SortSource));
+    assert_eq!(of_source("kernels/aiv/k.cpp", &format!("{ENTRY} {{}}"), Backend::Ptoas), simpler);
+    assert_eq!(of_source("kernels/aiv/k.cpp", "__global__ void f(int n) {}", Backend::Ptoas), simpler);
+    let two = "__global__ void f(float *a) {} __global__ void g(float *a) {}";
+    assert_eq!(of_source("kernels/aiv/k.cpp", two, Backend::Ptoas), Some(Hint::LeaveOneFunction));
+    assert_eq!(hint(&Request { backend: Backend::Ptoas, ..cases::mix() }), simpler);
 }
 
 #[test]

@@ -10,3 +10,9 @@ mod golden;
 mod specs;
 mod symbols;
 mod writing;
+
+/// An error and its causes, as the command line says them.
+fn said(error: impl std::error::Error) -> String {
+    let causes = std::iter::successors(error.source(), |error| error.source());
+    causes.fold(error.to_string(), |text, cause| format!("{text}: {cause}"))
+}

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use argus_workspace::{WorkspaceError, generate};
+use argus_workspace::{Hint, WorkspaceError, generate};
 
 use crate::cases;
 
@@ -39,13 +39,8 @@ fn what_exists_is_kept_without_force() {
     generate(&cases::single(), &target, false).unwrap();
     fs::write(target.join("mine.txt"), "mine").unwrap();
     let error = generate(&cases::mix(), &target, false).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        format!(
-            "{} exists and is not empty: choose another directory, or replace the workspace with --force",
-            target.display()
-        )
-    );
+    assert_eq!(error.to_string(), format!("{} exists and is not empty", target.display()));
+    assert_eq!(error.hint(), Some(Hint::ReplaceWorkspace));
     assert_eq!(fs::read(target.join("mine.txt")).unwrap(), b"mine");
     assert_eq!(fs::read(target.join("payload/buffer_00.bin")).unwrap().len(), 80);
     assert_eq!(names(folder.path()), ["w"]);
@@ -69,13 +64,8 @@ fn force_replaces_nothing_that_is_not_a_workspace() {
     fs::create_dir(&target).unwrap();
     fs::write(target.join("thesis.txt"), "years").unwrap();
     let error = generate(&cases::single(), &target, true).unwrap_err();
-    assert_eq!(
-        error.to_string(),
-        format!(
-            "{} is not a workspace, so it is not replaced even with --force: remove it by hand",
-            target.display()
-        )
-    );
+    assert_eq!(error.to_string(), format!("{} is not a workspace, so it is not replaced", target.display()));
+    assert_eq!(error.hint(), Some(Hint::RemoveByHand));
     assert_eq!(fs::read(target.join("thesis.txt")).unwrap(), b"years");
     let file = target.join("thesis.txt");
     assert!(matches!(generate(&cases::single(), &file, false), Err(WorkspaceError::Exists { .. })));

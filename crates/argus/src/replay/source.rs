@@ -16,6 +16,7 @@ use argus_scenes::isolated;
 use argus_scenes::play::{PlayOptions, play_with};
 use argus_scenes::registry::{self, Case, RuntimeKind, Scene};
 
+use super::hints::cannot_replay;
 use crate::cli::TaskArgs;
 use crate::dumps;
 use crate::failure::{Failure, did_you_mean};
@@ -70,7 +71,7 @@ pub fn of_arguments(spec: &Path, args: &TaskArgs) -> Result<(CapturedTask, &'sta
     let mut task = CapturedTask::of_kernel(identity, abi(runtime));
     task.id = TaskId::INVALID;
     task.arguments = read_spec(spec)?;
-    task.substitute(&substitutes).map_err(Failure::usage)?;
+    task.substitute(&substitutes).map_err(cannot_replay)?;
     Ok((task, platform))
 }
 
@@ -90,24 +91,24 @@ fn find(what: Option<&str>, args: &TaskArgs, purpose: Purpose) -> Result<Source,
     if let Some(arguments) = arguments {
         source.task.arguments = arguments;
     }
-    source.task.substitute(&substitutes).map_err(Failure::usage)?;
-    source.task.check_complete().map_err(|error| cannot(error, &source))?;
+    source.task.substitute(&substitutes).map_err(cannot_replay)?;
+    source.task.check_complete().map_err(|error| incomplete(error, &source))?;
     Ok(source)
 }
 
 fn substitutes(args: &TaskArgs) -> Result<Vec<Substitute>, Failure> {
-    Substitute::parse_all(args.set_arg.iter().map(String::as_str)).map_err(Failure::usage)
+    Substitute::parse_all(args.set_arg.iter().map(String::as_str)).map_err(cannot_replay)
 }
 
-/// The same failure, with what to do about it where the tool knows.
-fn cannot(error: ReplayError, source: &Source) -> Failure {
-    let hint = match (&error, &source.from) {
+/// A task without some of its arguments.
+fn incomplete(error: ReplayError, source: &Source) -> Failure {
+    match (&error, &source.from) {
         (ReplayError::MissingPayload { .. } | ReplayError::MissingSlot { .. }, From::Dump(dump)) => {
-            Some(format!("`argus view {dump}` shows what the dump has"))
+            let more = format!("`argus view {dump}` shows what the dump has");
+            cannot_replay(error).also(more)
         }
-        _ => None,
-    };
-    Failure::usage(error).hint(hint)
+        _ => cannot_replay(error),
+    }
 }
 
 fn nothing_there(what: &str) -> Failure {
@@ -164,8 +165,8 @@ fn of_dump(dump: Dump, args: &TaskArgs, selection: &Selection, purpose: Purpose)
     }
     let listed = listing.select(selection).map_err(|error| unselected(error, &dump))?;
     let platform = platform(args, &facts.platform, purpose)?;
-    let mut task = CapturedTask::from_dump(&dump, &listed, &code, selection.kernel.as_deref())
-        .map_err(Failure::usage)?;
+    let mut task =
+        CapturedTask::from_dump(&dump, &listed, &code, selection.kernel.as_deref()).map_err(cannot_replay)?;
     task.identity = Identity {
         scene: scene.name.into(),
         case: case.name.into(),
@@ -198,15 +199,14 @@ fn without_code(
     }
     let listed = Listing::of(dump).select(&selection).map_err(|error| unselected(error, dump))?;
     let platform = platform(args, &facts.platform, Purpose::Describe)?;
-    let mut task = CapturedTask::from_dump(dump, &listed, &code, None).map_err(Failure::usage)?;
+    let mut task = CapturedTask::from_dump(dump, &listed, &code, None).map_err(cannot_replay)?;
     task.identity.runtime = runtime.map_or(String::new(), |runtime| runtime.name().into());
     task.identity.platform = platform.name.into();
     Ok(Source { task, code, platform, from: From::Dump(dump.directory().display().to_string()) })
 }
 
 fn unselected(error: SelectError, dump: &Dump) -> Failure {
-    let hint = format!("`argus view {}` lists the tasks", dump.directory().display());
-    Failure::usage(error).hint(hint)
+    cannot_replay(error).also(format!("`argus view {}` lists the tasks", dump.directory().display()))
 }
 
 /// What the scene knows of tasks that the dump does not describe: their kernels and blocks, by id.
@@ -217,7 +217,7 @@ fn supply(listing: &mut Listing, case: &'static Case, runtime: RuntimeKind) -> R
 }
 
 fn of_capsule(what: &str, args: &TaskArgs, purpose: Purpose) -> Result<Source, Failure> {
-    let Capsule { task, .. } = Capsule::load(Path::new(what)).map_err(Failure::usage)?;
+    let Capsule { task, .. } = Capsule::load(Path::new(what)).map_err(cannot_replay)?;
     let platform = platform(args, &task.identity.platform, purpose)?;
     let from = From::Capsule(what.into());
     if purpose == Purpose::Describe {
@@ -231,7 +231,7 @@ fn of_capsule(what: &str, args: &TaskArgs, purpose: Purpose) -> Result<Source, F
     let (case, runtime) = (known(&args.case, case), known(&args.runtime, runtime));
     let (_, case, runtime) = find_case(name, case.as_deref(), runtime.as_deref(), args.scene.is_none())?;
     let code = Code::of(&(case.prepare)(runtime).program);
-    task.check_code(&code).map_err(Failure::usage)?;
+    task.check_code(&code).map_err(cannot_replay)?;
     Ok(Source { task, code, platform, from })
 }
 
@@ -258,7 +258,7 @@ fn of_scene(
             case: case.name.into(),
             runtime: runtime.name().into(),
             platform: platform.name.into(),
-            members: vec![code.kernel(kernel).map_err(Failure::usage)?],
+            members: vec![code.kernel(kernel).map_err(cannot_replay)?],
         };
         let task = CapturedTask::of_kernel(identity, code.abi);
         return Ok(Source { task, code, platform, from: From::Scene(name.into()) });

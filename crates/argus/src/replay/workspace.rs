@@ -14,11 +14,12 @@ use argus_runtime::Platform;
 use argus_workspace::collect::{build_of, missing};
 use argus_workspace::config::Build;
 use argus_workspace::{
-    Backend, CollectOptions, Collected, Launch, Project, Request, TaskSpec, Toolkit, WorkspaceError, collect,
-    generate, task_spec,
+    Backend, CollectOptions, Collected, Lack, Launch, Project, Request, TaskSpec, Toolkit, collect, generate,
+    task_spec,
 };
 use serde_json::{Value, json};
 
+use super::hints::{cannot_collect, cannot_generate, cannot_replay};
 use super::source::{self, From};
 use super::{json as replay_json, text as replay_text};
 use crate::cli::{ReplayArgs, TaskArgs};
@@ -36,17 +37,17 @@ struct Report<'a> {
     directory: &'a Path,
     build: Build,
     /// What building needs and this machine lacks.
-    lacks: Vec<String>,
+    lacks: Vec<Lack>,
 }
 
 pub fn workspace(args: &ReplayArgs, directory: &Path) -> Result<ExitCode, Failure> {
     let typed = &args.workspace;
-    let backend: Backend = typed.backend.parse().map_err(Failure::usage)?;
+    let backend: Backend = typed.backend.parse().map_err(cannot_generate)?;
     check_elsewhere(directory)?;
     let options = collect_options(args)?;
     let (task, platform, from) = choose(args)?;
-    let rebuilt = Rebuilt::new(&task, Poison::of_run(&task)).map_err(Failure::usage)?;
-    let mut spec = task_spec(&task, &rebuilt, &typed.kernel_source).map_err(cannot)?;
+    let rebuilt = Rebuilt::new(&task, Poison::of_run(&task)).map_err(cannot_replay)?;
+    let mut spec = task_spec(&task, &rebuilt, &typed.kernel_source).map_err(cannot_generate)?;
     drop(rebuilt);
     name(&mut spec, &task, &args.task);
     let mut launch = Launch {
@@ -59,25 +60,25 @@ pub fn workspace(args: &ReplayArgs, directory: &Path) -> Result<ExitCode, Failur
     if !task.identity.runtime.is_empty() {
         launch.runtime.clone_from(&task.identity.runtime);
     }
-    let platform = platform.name.parse().map_err(cannot)?;
+    let platform = platform.name.parse().map_err(cannot_generate)?;
     let request = Request { task: spec, platform, backend, launch, templates: None };
-    let project = generate(&request, directory, typed.force).map_err(cannot)?;
+    let project = generate(&request, directory, typed.force).map_err(cannot_generate)?;
     let toolkit = Toolkit::of_this_process();
-    let build = build_of(directory).map_err(Failure::failed)?;
+    let build = build_of(directory).map_err(cannot_collect)?;
     let lacks = missing(&build, &toolkit);
     let report = Report { from, task: &task, request: &request, project: &project, directory, build, lacks };
     if !args.json {
         output::print(&text(&report))?;
     }
     let collected = typed.collect.then(|| collect(directory, &toolkit, &options)).transpose();
-    match collected {
+    match collected.map_err(cannot_collect) {
         Ok(collected) if args.json => output::print_json(&object(&report, collected.as_ref(), None))?,
         Ok(collected) => collected.iter().try_for_each(|collected| output::print(&result(collected)))?,
-        Err(error) if args.json => {
-            output::print_json(&object(&report, None, Some(error.to_string())))?;
+        Err(failure) if args.json => {
+            output::print_json(&object(&report, None, Some(&failure)))?;
             return Ok(ExitCode::from(FAILED));
         }
-        Err(error) => return Err(Failure::failed(error)),
+        Err(failure) => return Err(failure),
     }
     Ok(ExitCode::SUCCESS)
 }
@@ -132,21 +133,6 @@ fn name(spec: &mut TaskSpec, task: &CapturedTask, args: &TaskArgs) {
     }
 }
 
-fn cannot(error: WorkspaceError) -> Failure {
-    let hint = match &error {
-        WorkspaceError::UnknownCore { .. } => Some("put the file into a folder kernels/aic or kernels/aiv"),
-        WorkspaceError::UnknownGlobal { .. } => {
-            Some("a source with one such function launches that one, whatever the kernel is called")
-        }
-        _ => None,
-    };
-    let failure = match error {
-        WorkspaceError::Write { .. } | WorkspaceError::Memory(_) => Failure::failed(error),
-        _ => Failure::usage(error),
-    };
-    failure.hint(hint.map(str::to_owned))
-}
-
 /// A workspace is moved into its place whole; whoever is in that place would be left in one that is gone.
 fn check_elsewhere(directory: &Path) -> Result<(), Failure> {
     let here = std::env::current_dir().and_then(|here| here.canonicalize()).ok();
@@ -185,7 +171,7 @@ fn text(report: &Report<'_>) -> String {
     let needs: Vec<&str> = build.programs.iter().chain(&build.roots).map(String::as_str).collect();
     _ = writeln!(text, "{NOTE}needs:{NOTE:#} {}", needs.join(", "));
     if !report.lacks.is_empty() {
-        _ = writeln!(text, "{NOTE}here:{NOTE:#} {}", report.lacks.join(", "));
+        _ = writeln!(text, "{NOTE}here:{NOTE:#} {}", lacks(report).join(", "));
     }
     _ = writeln!(text, "{NOTE}next:{NOTE:#} {directory}/run_collect.sh");
     text
@@ -196,9 +182,9 @@ fn result(collected: &Collected) -> String {
     format!("{GOOD}COLLECTED{GOOD:#}  {} is recorded in {simulator}\n", collected.symbol)
 }
 
-fn object(report: &Report<'_>, collected: Option<&Collected>, error: Option<String>) -> Value {
+fn object(report: &Report<'_>, collected: Option<&Collected>, failure: Option<&Failure>) -> Value {
     let Report { task, request, project, build, .. } = report;
-    let status = match (collected, &error) {
+    let status = match (collected, failure) {
         (Some(_), _) => "collected",
         (None, Some(_)) => "not-collected",
         (None, None) => "written",
@@ -206,7 +192,8 @@ fn object(report: &Report<'_>, collected: Option<&Collected>, error: Option<Stri
     json!({
         "schema": "argus-workspace-1",
         "status": status,
-        "error": error,
+        "error": failure.map(Failure::message),
+        "hint": failure.and_then(|failure| failure.hint.as_deref()),
         "workspace": shown(report.directory),
         "from": { "kind": report.from.0, "name": report.from.1 },
         "task_id": request.task.origin.task_id,
@@ -224,13 +211,18 @@ fn object(report: &Report<'_>, collected: Option<&Collected>, error: Option<Stri
             "bytes": file.bytes.len(),
         })).collect::<Vec<_>>(),
         "needs": { "programs": build.programs, "variables": build.roots, "includes": build.external_includes },
-        "missing": report.lacks,
+        "missing": lacks(report),
         "collected": collected.map(|collected| json!({
             "symbol": collected.symbol,
             "simulator": shown(&collected.export.simulator),
             "instruction_tables": collected.export.instruction_tables.iter().map(|path| shown(path)).collect::<Vec<_>>(),
         })),
     })
+}
+
+/// What is missing, one phrase each.
+fn lacks(report: &Report<'_>) -> Vec<String> {
+    report.lacks.iter().map(Lack::to_string).collect()
 }
 
 fn shown(path: &Path) -> String {

@@ -15,6 +15,7 @@ use super::text;
 use crate::cli::TraceArgs;
 use crate::failure::{FAILED, Failure};
 use crate::output;
+use crate::replay::cannot_replay;
 use crate::replay::source::{self, Source};
 
 /// What a trace has to tell.
@@ -38,7 +39,7 @@ pub fn trace(args: &TraceArgs) -> Result<ExitCode, Failure> {
     }
     let kernels = &source.code.kernels;
     let mut proof =
-        argus_replay::replay(&source.task, kernels, source.platform, &options, 1).map_err(Failure::usage)?;
+        argus_replay::replay(&source.task, kernels, source.platform, &options, 1).map_err(cannot_replay)?;
     let log = task_log(&source.task, chip, &mut proof.outcome);
     let timeline = Timeline::new(&log, &params, &Settings::default());
     if let Err(error) = &proof.outcome.result {

@@ -1,0 +1,206 @@
+//! A dump put together from its files, whatever is wrong with some of them.
+//!
+//! A journal counts before a manifest, unless it is damaged and the manifest is whole. Files beside them may be
+//! missing; those that cannot be read are noted.
+
+use std::io;
+use std::path::Path;
+
+use super::{Age, Dump, Ending, Payloads, Records};
+use crate::journal::{Journal, Tail};
+use crate::map::Bytes;
+use crate::read::error::OpenError;
+use crate::read::foreign::Listed;
+use crate::read::graph_file;
+use crate::read::locate::Place;
+use crate::read::ours::Table;
+use crate::read::run::RunFacts;
+use crate::{GRAPH_FILE, PAYLOAD_FILE, RUN_FILE};
+
+/// How the files of a dump are come by.
+type Fetch<'a> = &'a dyn Fn(&str) -> io::Result<Bytes>;
+
+impl Dump {
+    pub(super) fn assemble(place: &Place, fetch: Fetch<'_>) -> Result<Dump, OpenError> {
+        let mut damage = Vec::new();
+        let run = beside(place, RUN_FILE, fetch, &mut damage, RunFacts::parse);
+        let mut dump = match (&place.journal, &place.manifest) {
+            (Some(journal), None) => Dump::from_journal(place, journal, fetch)?,
+            (None, Some(manifest)) => Dump::from_manifest(place, manifest, fetch)?,
+            (Some(journal), Some(manifest)) => {
+                match Dump::from_journal(place, journal, fetch) {
+                    Ok(dump) if !dump.is_damaged() => dump,
+                    journal => {
+                        // The manifest of such a run, if it has one, has everything.
+                        let why = match &journal {
+                            Ok(dump) => match &dump.ending {
+                                Ending::Unfinished { why } => why.clone(),
+                                _ => String::new(),
+                            },
+                            Err(error) => error.to_string(),
+                        };
+                        match (Dump::from_manifest(place, manifest, fetch), journal) {
+                            (Ok(dump), _) => {
+                                damage.push(format!("{why}; read from {manifest} instead"));
+                                dump
+                            }
+                            (Err(error), Ok(dump)) => {
+                                damage.push(error.to_string());
+                                dump
+                            }
+                            (Err(_), Err(error)) => return Err(error),
+                        }
+                    }
+                }
+            }
+            (None, None) => {
+                let why = "it has neither a journal nor a manifest".to_owned();
+                return Err(OpenError::NotADump { path: place.directory.clone(), why });
+            }
+        };
+        dump.run = run.or(dump.run);
+        dump.damage.append(&mut damage);
+        dump.refine_ending();
+        dump.take_notes();
+        Ok(dump)
+    }
+
+    fn from_journal(place: &Place, name: &str, fetch: Fetch<'_>) -> Result<Dump, OpenError> {
+        let path = place.directory.join(name);
+        let bytes = fetch(name).map_err(|source| OpenError::io(&path, source))?;
+        let journal =
+            Journal::check(bytes).map_err(|source| OpenError::Journal { path: path.clone(), source })?;
+        let (table, told) = Table::new(&path, journal)?;
+        Ok(Dump {
+            directory: place.directory.clone(),
+            age: Age::Argus,
+            records: Records::Journal(Box::new(table)),
+            // Only now: an entry never names bytes that were not there before it.
+            payloads: Payloads::open(&place.directory, PAYLOAD_FILE, fetch),
+            ending: told.ending,
+            losses: told.losses,
+            run: None,
+            notes: Vec::new(),
+            damage: Vec::new(),
+        })
+    }
+
+    fn from_manifest(place: &Place, name: &str, fetch: Fetch<'_>) -> Result<Dump, OpenError> {
+        let path = place.directory.join(name);
+        let text = fetch(name).map_err(|source| OpenError::io(&path, source))?;
+        let mut listed = Listed::parse(&path, &text)?;
+        let mut damage = Vec::new();
+        let graph = beside(place, GRAPH_FILE, fetch, &mut damage, graph_file::parse).map(Box::new);
+        let payloads = match &listed.head.bin_file {
+            Some(Some(file)) => Payloads::open(&place.directory, file, fetch),
+            Some(None) => Payloads::None,
+            None if listed.age == Age::August => Payloads::open(&place.directory, "args.bin", fetch),
+            None => {
+                let stem = name.strip_suffix(".json").unwrap_or(name);
+                Payloads::open(&place.directory, &format!("{stem}.bin"), fetch)
+            }
+        };
+        Ok(Dump {
+            directory: place.directory.clone(),
+            age: listed.age,
+            payloads,
+            ending: listed.ending(),
+            losses: listed.losses(),
+            run: (listed.age == Age::Argus).then(|| std::mem::take(&mut listed.head.run)),
+            records: Records::Manifest { listed: Box::new(listed), graph },
+            notes: Vec::new(),
+            damage,
+        })
+    }
+
+    /// Whether the journal has bytes that cannot be believed.
+    fn is_damaged(&self) -> bool {
+        match &self.records {
+            Records::Journal(table) => {
+                matches!(table.journal().tail(), Tail::Torn { .. } | Tail::Damaged { .. })
+            }
+            Records::Manifest { .. } => false,
+        }
+    }
+
+    /// run.json knows the whole error, and that of a run whose journal could not be ended.
+    fn refine_ending(&mut self) {
+        let error = self.run.as_ref().filter(|run| run.status == "failed").and_then(|run| run.error.clone());
+        match (&mut self.ending, error) {
+            (Ending::Failed { error }, Some(whole)) if whole.starts_with(error.as_str()) => *error = whole,
+            (ending @ Ending::Unfinished { .. }, Some(error)) => *ending = Ending::Failed { error },
+            _ => {}
+        }
+    }
+
+    fn take_notes(&mut self) {
+        let mut notes = self.damage.clone();
+        match &self.ending {
+            Ending::Failed { error } => notes.push(format!("the run failed: {error}")),
+            Ending::Unfinished { why } => notes.push(why.clone()),
+            Ending::Complete | Ending::Unknown => {}
+        }
+        let mut count = |count: u64, one: &str, many: &str| match count {
+            0 => {}
+            1 => notes.push(format!("1 {one}")),
+            _ => notes.push(format!("{count} {many}")),
+        };
+        let losses = &self.losses;
+        count(
+            losses.dropped_records,
+            "record was dropped during the run",
+            "records were dropped during the run",
+        );
+        count(
+            losses.overwritten,
+            "payload was overwritten before it was collected",
+            "payloads were overwritten before they were collected",
+        );
+        count(losses.truncated, "payload is truncated", "payloads are truncated");
+        count(
+            losses.skipped.len() as u64,
+            "argument or task was skipped",
+            "arguments and tasks were skipped",
+        );
+        if let Payloads::Missing { path, why } = &self.payloads {
+            notes.push(format!("{} cannot be read, so there are no payloads: {why}", path.display()));
+        }
+        if let Records::Manifest { listed, .. } = &self.records
+            && listed.head.level == Some(3)
+        {
+            let without = listed.without_payload();
+            notes.push(format!("captured at level 3: {without} tensors have no payload, as was asked for"));
+        }
+        self.notes = notes;
+    }
+}
+
+/// A file that a dump may do without.
+fn beside<T>(
+    place: &Place,
+    name: &str,
+    fetch: Fetch<'_>,
+    damage: &mut Vec<String>,
+    parse: impl Fn(&[u8]) -> Result<T, String>,
+) -> Option<T> {
+    let why = match fetch(name) {
+        Ok(text) => match parse(&text) {
+            Ok(parsed) => return Some(parsed),
+            Err(why) => why,
+        },
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
+        Err(error) => error.to_string(),
+    };
+    damage.push(format!("{} cannot be read: {why}", place.directory.join(name).display()));
+    None
+}
+
+impl Payloads {
+    fn open(directory: &Path, name: &str, fetch: Fetch<'_>) -> Payloads {
+        let path = directory.join(name);
+        match fetch(name) {
+            Ok(bytes) => Payloads::Here { path, bytes },
+            Err(error) => Payloads::Missing { path, why: error.to_string() },
+        }
+    }
+}
