@@ -18,7 +18,7 @@ enum Allowed {
 const ALLOWED: &[(&str, Allowed)] = &[
     ("argus-abi", Allowed::Only(&[])),
     ("argus-facts", Allowed::Only(&["argus-abi"])),
-    ("argus-gm", Allowed::Only(&[])),
+    ("argus-gm", Allowed::Only(&["argus-abi"])),
     ("argus-tile", Allowed::Only(&["argus-abi", "argus-gm"])),
     ("argus-capture", Allowed::Only(&["argus-abi", "argus-facts", "argus-gm"])),
     (

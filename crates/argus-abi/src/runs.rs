@@ -1,5 +1,6 @@
 //! The contiguous pieces of a strided view, in logical order.
 
+use crate::dtype::DType;
 use crate::tensor::{MAX_DIMS, Tensor};
 
 /// Iterates over the pieces of a view: element offsets from the buffer's base, each the start of
@@ -42,6 +43,37 @@ impl Tensor {
             run_len,
             left,
         }
+    }
+
+    /// The contiguous pieces in bytes: the length of each, and their addresses in logical order. `None` for
+    /// elements of half a byte that start or end inside one, and for numbers that no address space has.
+    pub fn byte_runs(&self) -> Option<(u64, impl Iterator<Item = u64>)> {
+        if !self.has_whole_bytes() {
+            return None;
+        }
+        let (base, bits) = (self.addr, u64::from(self.dtype()?.bits()));
+        let runs = self.runs();
+        let length = runs.run_len().checked_mul(bits)? / 8;
+        Some((length, runs.map(move |element| base.wrapping_add(element.wrapping_mul(bits) / 8))))
+    }
+
+    /// Whether every contiguous piece starts and ends at a byte. Only elements of half a byte may not.
+    pub fn has_whole_bytes(&self) -> bool {
+        if self.dtype() != Some(DType::Fp4E2M1) {
+            return true;
+        }
+        // Strides matter only outside a piece and where there is a second index.
+        let run_len = self.runs().run_len();
+        let mut inside = 1;
+        let mut even_steps = true;
+        for (&dim, &stride) in self.shape().iter().zip(self.stride()).rev() {
+            if inside < run_len {
+                inside *= u64::from(dim);
+            } else if dim > 1 {
+                even_steps &= stride % 2 == 0;
+            }
+        }
+        even_steps && run_len.is_multiple_of(2) && self.start_offset.is_multiple_of(2)
     }
 }
 

@@ -27,7 +27,7 @@
 //! |---|---|
 //! | [`control`] | the counters both halves share, and the rules for moving them (checked by loom) |
 //! | `ring` | a lane's memory; the only unsafe code |
-//! | `gather`, `recorder` | device half |
+//! | `recorder` | device half |
 //! | `transport` | reading a lane in place or by copies |
 //! | `collector`, [`argus_facts::Sink`] | host half |
 //! | `session` | one capture from start to finish |
@@ -40,8 +40,6 @@ mod sync;
 mod collector;
 #[cfg(not(loom_capture))]
 mod error;
-#[cfg(not(loom_capture))]
-mod gather;
 #[cfg(not(loom_capture))]
 mod ledger;
 #[cfg(not(loom_capture))]

@@ -11,10 +11,10 @@ use argus_abi::capture::{
 };
 use argus_abi::{EdgeReason, TaskId, Tensor};
 use argus_gm::GlobalMemory;
+use argus_gm::view::{Gather, ViewError};
 use zerocopy::{Immutable, IntoBytes};
 
 use crate::control::Backoff;
-use crate::gather::Gather;
 use crate::ring::ProducerHalf;
 
 /// What a recorder does when its lane is full.
@@ -83,7 +83,8 @@ impl<B: Backoff> LaneRecorder<B> {
         let mut gather = match wanted.map_or_else(|| Ok(Gather::nothing()), |view| Gather::new(view, memory))
         {
             Ok(gather) => gather,
-            Err(reason) => return self.skip_argument(&entry, reason),
+            Err(ViewError::Memory(_)) => return self.skip_argument(&entry, skip_reason::UNREADABLE),
+            Err(_) => return self.skip_argument(&entry, skip_reason::METADATA_MISMATCH),
         };
         entry.payload_bytes = gather.left();
         entry.header = self.header(what::ARGUMENT);

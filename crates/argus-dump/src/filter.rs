@@ -12,9 +12,9 @@ use argus_facts::select::{Condition, KEYS, Subject, parse_range};
 use rayon::prelude::*;
 use thiserror::Error;
 
-use crate::numbers::number;
 use crate::read::{Dump, Record, Scalar};
 use crate::stats::Accumulator;
+use argus_facts::number::number;
 
 /// What is listed before "and n more".
 const LISTED: usize = 10;

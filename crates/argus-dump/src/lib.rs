@@ -35,7 +35,6 @@
 //! | [`verify`] | whether a dump is true |
 //! | [`stats`] | statistics of payloads in passing |
 //! | [`summary`] | all statistics of a payload that is there |
-//! | [`numbers`] | raw bits of every element type as numbers |
 
 mod atomic;
 mod block;
@@ -47,7 +46,6 @@ mod info;
 pub mod journal;
 mod manifest;
 mod map;
-pub mod numbers;
 mod payload;
 pub mod read;
 mod run;

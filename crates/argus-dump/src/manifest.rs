@@ -8,7 +8,6 @@ use argus_facts::{FuncIds, KernelInfo, kernel::joined_names};
 
 use crate::info::{DumpInfo, DumpSummary, RunEnd};
 use crate::journal::{ArgumentRecord, SkipRecord, TaskRecord, marks};
-use crate::numbers::{Number, number};
 use crate::run::argument as orchestration_argument;
 use crate::spool::{Failure, Spool};
 use crate::stats::Statistics;
@@ -18,6 +17,7 @@ use crate::text::{
     put_word,
 };
 use crate::{DUMP_DIRECTORY, PAYLOAD_FILE};
+use argus_facts::number::{Number, number};
 
 /// Records per step: one thread formats a step while another formats or stores the next.
 const STEP: usize = 512;

@@ -9,7 +9,9 @@ use serde_json::{Value, json};
 use crate::atomic;
 use crate::info::{DumpInfo, DumpOptions, DumpSummary, OrchestrationArg, RunEnd};
 use crate::text::put_number;
-use crate::{RUN_FILE, numbers};
+use argus_facts::number;
+
+use crate::RUN_FILE;
 
 /// Written when the run starts, without an end, and again when it is over.
 pub(crate) fn write(
@@ -105,7 +107,7 @@ pub(crate) fn argument(argument: &OrchestrationArg) -> Value {
         argus_abi::Kind::Tensor => value["address"] = format!("0x{:016x}", argument.address).into(),
         argus_abi::Kind::Scalar => {
             let mut text = Vec::new();
-            put_number(&mut text, numbers::number(argument.dtype, argument.bits));
+            put_number(&mut text, number::number(argument.dtype, argument.bits));
             value["value"] = serde_json::from_slice(&text).unwrap_or(Value::Null);
             value["value_bits"] = format!("0x{:016x}", argument.bits).into();
         }

@@ -5,9 +5,9 @@
 use argus_abi::DType;
 
 use crate::journal::{ArgumentRecord, marks};
-use crate::numbers::Number;
 use crate::summary::Summary;
 use crate::tally::Tally;
+use argus_facts::number::Number;
 
 /// What a payload's elements have in common.
 #[derive(Clone, Copy, Debug, PartialEq)]

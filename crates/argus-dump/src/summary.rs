@@ -8,8 +8,8 @@ use std::fmt;
 
 use argus_abi::DType;
 
-use crate::numbers::Number;
 use crate::tally::Tally;
+use argus_facts::number::Number;
 
 /// Bytes that one thread counts at a time; a multiple of every element's size.
 const BLOCK: usize = 1 << 20;

@@ -3,7 +3,7 @@
 //! The manifest has one line per record and must look like the reference's, so it is put together by hand.
 //! Strings that are not our own go through `serde_json`.
 
-use crate::numbers::Number;
+use argus_facts::number::Number;
 
 /// Beyond this an integer is no longer exact in readers that keep numbers as f64.
 const EXACT: u64 = 1 << 53;

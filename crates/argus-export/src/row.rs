@@ -1,9 +1,9 @@
 //! One record as a row: its metadata and its statistics, the same in every format.
 
 use argus_abi::{DType, Kind};
-use argus_dump::numbers::{Number, number};
 use argus_dump::read::{Dump, Record};
 use argus_dump::summary::{Summary, summarise};
+use argus_facts::number::{Number, number};
 use serde_json::{Map, Value, json};
 
 use crate::content::{array, scalar_bits, true_dtype};

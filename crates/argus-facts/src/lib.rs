@@ -25,6 +25,7 @@
 //! | [`task`] | a task as the run left it |
 //! | [`graph`] | tasks, kernels and edges, with quick ways from a task to its neighbours |
 //! | [`call`] | one task as a reference sees it: arguments in, expected outputs out |
+//! | [`number`] | raw bits of every element type as numbers |
 //! | [`select`] | what of a run is captured: a level and selectors |
 //! | [`sink`] | where captured entries go |
 //! | [`ledger`] | what was captured and what was lost |
@@ -36,6 +37,7 @@ pub mod call;
 pub mod graph;
 pub mod kernel;
 pub mod ledger;
+pub mod number;
 pub mod select;
 pub mod sink;
 pub mod task;

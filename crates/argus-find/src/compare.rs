@@ -1,8 +1,8 @@
 //! One record compared with what it should be.
 
 use argus_abi::{DType, Kind};
-use argus_dump::numbers::{element, number};
 use argus_dump::read::{Record, Scalar};
+use argus_facts::number::{element, number};
 
 use argus_facts::Expected;
 

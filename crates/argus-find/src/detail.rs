@@ -1,6 +1,6 @@
 //! Where in a tensor it is wrong.
 
-use argus_dump::numbers::{Number, element};
+use argus_facts::number::{Number, element};
 use serde::Serialize;
 
 use crate::metrics::{Element, Pair, Tolerance};

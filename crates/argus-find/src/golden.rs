@@ -12,7 +12,7 @@ use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use argus_abi::{DType, Stage, TaskId};
-use argus_dump::numbers::element;
+use argus_facts::number::element;
 use npyz::{NpyHeader, Order, TypeChar};
 use rustc_hash::FxHashMap;
 use safetensors::SafeTensors;
@@ -316,7 +316,7 @@ fn convert(
 }
 
 fn integers(bytes: &[u8], stored: DType, dtype: DType, elements: u64) -> Result<Values, String> {
-    use argus_dump::numbers::Number;
+    use argus_facts::number::Number;
     let exact = |number: Number| match number {
         Number::Signed(value) => i128::from(value),
         Number::Unsigned(value) => i128::from(value),

@@ -28,7 +28,7 @@ mod values;
 use std::fmt;
 
 use argus_abi::DType;
-use argus_dump::numbers::Number;
+use argus_facts::number::Number;
 use serde::Serialize;
 
 use crate::metrics::{Pair, Tolerance, number_or_name};

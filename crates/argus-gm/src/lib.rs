@@ -17,5 +17,6 @@
 
 mod memory;
 mod raw;
+pub mod view;
 
 pub use memory::{Buffer, Fill, GlobalMemory, MemoryError, Window};

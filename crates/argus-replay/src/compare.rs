@@ -5,7 +5,7 @@
 //! them was computed from bytes that are not there. Neither can be found with one run.
 
 use argus_abi::{DType, Role};
-use argus_dump::numbers;
+use argus_facts::number;
 use argus_runtime::{KernelTable, Platform};
 
 use crate::error::ReplayError;
@@ -196,7 +196,7 @@ fn compare(dtype: DType, got: &[u8], expected: &[u8], skip: &[usize]) -> Judgeme
             continue;
         }
         let (got, expected) = (bits(one), bits(two));
-        let number = |bits| numbers::number(dtype, bits).as_f64();
+        let number = |bits| number::number(dtype, bits).as_f64();
         let (a, b) = (number(got), number(expected));
         let error = (a - b).abs();
         let error = if error.is_nan() { f64::INFINITY } else { error };

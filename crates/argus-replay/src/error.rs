@@ -1,6 +1,7 @@
 //! Why a task cannot be replayed. [`crate::Hint`] says what would help.
 
 use argus_gm::MemoryError;
+use argus_gm::view::ViewError;
 use thiserror::Error;
 
 use crate::capsule::CapsuleError;
@@ -21,6 +22,8 @@ pub enum ReplayError {
     Capsule(#[from] CapsuleError),
     #[error(transparent)]
     Memory(#[from] MemoryError),
+    #[error(transparent)]
+    View(#[from] ViewError),
 
     #[error("argument slot {slot} of the task was not captured ({why})")]
     MissingSlot { slot: usize, why: String },

@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use argus_abi::{DType, Member};
-use argus_dump::numbers;
+use argus_facts::number;
 use argus_gm::GlobalMemory;
 use argus_tile::{Core, LogEntry, LogOperand, Observer, Opcode, Place, Tile};
 
@@ -378,7 +378,7 @@ fn first_nan(core: &mut Core, memory: &GlobalMemory, operand: &LogOperand) -> Op
         _ => return None,
     };
     let (rows, cols, bytes) = found?;
-    let nan = |at: &u64| numbers::element(dtype, &bytes, *at).is_some_and(|number| number.as_f64().is_nan());
+    let nan = |at: &u64| number::element(dtype, &bytes, *at).is_some_and(|number| number.as_f64().is_nan());
     let at = (0..u64::from(rows) * u64::from(cols)).find(nan)?;
     let cols = u64::from(cols.max(1));
     Some(((at / cols) as u32, (at % cols) as u32, describe(&operand.place)))

@@ -9,7 +9,8 @@ use std::sync::Arc;
 
 use argus_abi::args::KernelAbi;
 use argus_abi::{DType, Role, TaskId, Tensor, TensorArgType};
-use argus_gm::{Fill, GlobalMemory, MemoryError};
+use argus_gm::view::{self, ViewError};
+use argus_gm::{Fill, GlobalMemory};
 use argus_runtime::schedule::task::{Launch, TaskArgs};
 
 use crate::error::ReplayError;
@@ -101,7 +102,7 @@ impl Rebuilt {
         for site in &sited {
             if let Some(bytes) = site.argument.before.bytes() {
                 let tensor = rebuilt.tensor(site.slot);
-                scatter(&rebuilt.memory, &tensor, bytes)?;
+                view::scatter(&rebuilt.memory, &tensor, bytes)?;
             }
         }
         rebuilt.placed.sort_by_key(|placed| placed.slot);
@@ -114,7 +115,7 @@ impl Rebuilt {
         placed.expect("every view was placed").tensor
     }
 
-    fn allocate(&mut self, group: &[Sited<'_>], base: u64, len: u64) -> Result<(), MemoryError> {
+    fn allocate(&mut self, group: &[Sited<'_>], base: u64, len: u64) -> Result<(), ViewError> {
         let buffer = self.memory.allocate(len, Fill::Untouched)?;
         self.buffers.push((buffer.addr, len));
         let window = self.memory.window(buffer.addr, len)?;
@@ -183,8 +184,8 @@ impl Rebuilt {
     }
 
     /// The bytes of a view as they are now, in logical order.
-    pub fn gather(&self, slot: usize) -> Result<Vec<u8>, MemoryError> {
-        gather(&self.memory, &self.tensor(slot))
+    pub fn gather(&self, slot: usize) -> Result<Vec<u8>, ViewError> {
+        view::gather(&self.memory, &self.tensor(slot))
     }
 }
 
@@ -251,38 +252,4 @@ fn groups<'a, 'b>(sited: &'a [Sited<'b>]) -> Vec<&'a [Sited<'b>]> {
         groups.push(&sited[start..]);
     }
     groups
-}
-
-/// Writes packed elements to the places of a view.
-fn scatter(memory: &GlobalMemory, tensor: &Tensor, bytes: &[u8]) -> Result<(), MemoryError> {
-    let window = memory.window(tensor.addr, tensor.size)?;
-    for_runs(tensor, |address, range| window.write(address, &bytes[range]))
-}
-
-/// Reads the elements of a view, packed.
-fn gather(memory: &GlobalMemory, tensor: &Tensor) -> Result<Vec<u8>, MemoryError> {
-    let window = memory.window(tensor.addr, tensor.size)?;
-    let len = tensor.packed_bytes().unwrap_or(0);
-    let refused = |reason: String| MemoryError::Allocation { bytes: len, reason };
-    let size = usize::try_from(len).map_err(|error| refused(error.to_string()))?;
-    let mut bytes = Vec::new();
-    bytes.try_reserve_exact(size).map_err(|error| refused(error.to_string()))?;
-    bytes.resize(size, 0);
-    for_runs(tensor, |address, range| window.read(address, &mut bytes[range]))?;
-    Ok(bytes)
-}
-
-/// Visits each contiguous piece of a view: its address, and its place in the packed bytes.
-fn for_runs(
-    tensor: &Tensor,
-    mut visit: impl FnMut(u64, Range<usize>) -> Result<(), MemoryError>,
-) -> Result<(), MemoryError> {
-    let bits = u64::from(tensor.dtype().map_or(8, DType::bits));
-    let runs = tensor.runs();
-    let length = (runs.run_len() * bits).div_ceil(8) as usize;
-    for (number, offset) in runs.enumerate() {
-        let start = number * length;
-        visit(tensor.addr + offset * bits / 8, start..start + length)?;
-    }
-    Ok(())
 }

@@ -10,6 +10,7 @@ use std::time::Duration;
 
 use argus_abi::{Member, Role, Tensor};
 use argus_gm::MemoryError;
+use argus_gm::view::ViewError;
 use argus_runtime::schedule::task::{Launch, Shape};
 use argus_runtime::{Alone, Device, KernelEntry, KernelTable, Platform, RunConfig, RunError, RunReport};
 use argus_tile::{Core, InstrLog, Kernel, KernelResult};
@@ -104,7 +105,7 @@ pub fn run(
     let attended = attend(kernels, &desk, options.logs.then_some(&logs));
     let writes: Vec<usize> =
         rebuilt.placed.iter().filter(|placed| placed.role != Role::Input).map(|placed| placed.slot).collect();
-    let initial = writes.iter().map(|&slot| rebuilt.gather(slot)).collect::<Result<Vec<_>, MemoryError>>()?;
+    let initial = writes.iter().map(|&slot| rebuilt.gather(slot)).collect::<Result<Vec<_>, ViewError>>()?;
 
     let (launch, clusters) = fit(&rebuilt.launch, platform);
     let config = RunConfig {

@@ -393,7 +393,7 @@ mod tests {
         for dtype in [DType::F32, DType::F16, DType::Bf16] {
             let bytes = value.fill(3, &tensor(dtype)).unwrap();
             for index in 0..6 {
-                let number = argus_dump::numbers::element(dtype, &bytes, index).unwrap().as_f64();
+                let number = argus_facts::number::element(dtype, &bytes, index).unwrap().as_f64();
                 assert!((-1.0..=1.0).contains(&number), "{dtype}: {number}");
             }
         }

@@ -1,6 +1,6 @@
 //! How often which values occur, drawn in a line.
 
-use argus_dump::numbers::Number;
+use argus_facts::number::Number;
 
 use crate::Array;
 use crate::number::float;

@@ -18,7 +18,7 @@ mod slice;
 mod tensor;
 
 use argus_abi::DType;
-use argus_dump::numbers::{Number, element};
+use argus_facts::number::{Number, element};
 
 pub use histogram::Histogram;
 pub use number::{float, number};

@@ -1,7 +1,7 @@
 //! One number in as few characters as it needs.
 
 use argus_abi::DType;
-use argus_dump::numbers::Number;
+use argus_facts::number::Number;
 
 /// Digits behind the point that tell two neighbours of a type apart well enough to read.
 fn precision(dtype: DType) -> usize {

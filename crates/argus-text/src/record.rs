@@ -1,8 +1,8 @@
 //! The words for a record: its stage, type, shape and value, and what must be known about it.
 
 use argus_abi::{DType, Kind, Stage};
-use argus_dump::numbers;
 use argus_dump::read::{Record, Scalar};
+use argus_facts::number;
 
 use crate::number::{float, number};
 
@@ -51,7 +51,7 @@ pub fn scalar(record: &Record) -> String {
         Some(Scalar::Bits(bits)) => {
             let plain = record
                 .dtype
-                .map_or_else(|| format!("0x{bits:x}"), |dtype| number(dtype, numbers::number(dtype, bits)));
+                .map_or_else(|| format!("0x{bits:x}"), |dtype| number(dtype, number::number(dtype, bits)));
             let as_float = f64::from(f32::from_bits(bits as u32));
             let meant =
                 record.dtype == Some(DType::U64) && bits >> 32 == 0 && ORDINARY.contains(&as_float.abs());

@@ -1,7 +1,7 @@
 //! Values in rows and columns: how wide a cell is, how many fit, what is written into them.
 
 use argus_abi::DType;
-use argus_dump::numbers::Number;
+use argus_facts::number::Number;
 use ratatui::layout::Rect;
 
 use crate::tensor::Tensor;
@@ -93,7 +93,7 @@ mod tests {
                 _ => (0..64).flat_map(|bit| [1 << bit, u64::MAX << bit, !(u64::MAX << bit)]).collect(),
             };
             for bits in bits {
-                let text = cell(dtype, Some(argus_dump::numbers::number(dtype, bits)), width);
+                let text = cell(dtype, Some(argus_facts::number::number(dtype, bits)), width);
                 assert!(text.len() <= usize::from(width), "{dtype} {text}");
             }
         }

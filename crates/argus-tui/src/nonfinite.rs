@@ -6,8 +6,8 @@
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use argus_abi::{DType, Kind};
-use argus_dump::numbers::{Number, element, number};
 use argus_dump::read::{Record, Scalar};
+use argus_facts::number::{Number, element, number};
 
 use crate::index::Index;
 use crate::source::Source;

@@ -5,8 +5,8 @@
 //! columns: the last two dimensions, or a vector folded into rows.
 
 use argus_abi::{DType, Kind};
-use argus_dump::numbers::{Number, element};
 use argus_dump::read::Record;
+use argus_facts::number::{Number, element};
 
 use crate::source::Source;
 

@@ -4,10 +4,10 @@
 //! who calls it in which thread is the subject of `background`.
 
 use argus_abi::{DType, Kind};
-use argus_dump::numbers::Number;
 use argus_dump::read::Record;
 use argus_dump::stats::{Accumulator, Statistics};
 use argus_dump::summary::{Summary, summarise};
+use argus_facts::number::Number;
 use argus_text::{Array, Histogram};
 
 use crate::heat::Heat;

@@ -5,9 +5,9 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use argus_abi::Kind;
-use argus_dump::numbers::Number;
 use argus_dump::read::{Dump, Record};
 use argus_dump::summary::Summary;
+use argus_facts::number::Number;
 use argus_text::record;
 use rayon::prelude::*;
 use serde_json::{Value, json};

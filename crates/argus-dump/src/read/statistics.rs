@@ -6,8 +6,8 @@ use argus_abi::DType;
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Visitor};
 
 use super::json::{Key, Skip, Token, Wrong};
-use crate::numbers::Number;
 use crate::stats::Statistics;
+use argus_facts::number::Number;
 
 /// Statistics before the dtype says what their numbers are.
 #[derive(Debug, Default)]

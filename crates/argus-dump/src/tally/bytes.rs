@@ -3,8 +3,8 @@
 use argus_abi::DType;
 
 use super::moments::deviation;
-use crate::numbers::{Number, is_subnormal, number};
 use crate::summary::{DISTINCT_LIMIT, Distinct, Summary};
+use argus_facts::number::{Number, is_subnormal, number};
 
 /// Fewer bytes than this are not worth several tables.
 const FEW: usize = 2048;

@@ -9,8 +9,8 @@ use zerocopy::IntoBytes;
 use super::BATCH;
 use super::moments::{Moments, deviation};
 use super::seen::Seen;
-use crate::numbers::Number;
 use crate::summary::{Distinct, Summary};
+use argus_facts::number::Number;
 
 /// Independent sums, so that the compiler can use vector registers and no sum waits for another.
 const LANES: usize = 16;

@@ -6,8 +6,8 @@ use multiversion::multiversion;
 use super::BATCH;
 use super::moments::{Moments, between, deviation};
 use super::seen::Seen;
-use crate::numbers::Number;
 use crate::summary::{Distinct, Summary};
+use argus_facts::number::Number;
 
 /// Independent sums, as in `floats`.
 const LANES: usize = 8;

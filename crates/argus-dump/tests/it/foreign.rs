@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 
 use argus_abi::capture::argument_flags;
 use argus_abi::{DType, Kind, Role, Stage};
-use argus_dump::numbers::{Number, number};
 use argus_dump::read::{Age, Dump, Ending, PayloadError, Record, Scalar};
 use argus_dump::{DumpOptions, RunEnd, RunStatus, StatsMode};
+use argus_facts::number::{Number, number};
 use argus_facts::{Ledger, Sink};
 
 use crate::common::{bytes, deliver, edges, scalar, skip, start, task, tensor};

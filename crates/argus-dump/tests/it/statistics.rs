@@ -1,8 +1,8 @@
 use argus_abi::DType;
 use argus_abi::capture::argument_flags;
-use argus_dump::numbers::{Number, number};
 use argus_dump::stats::{Accumulator, Statistics};
 use argus_dump::{DumpOptions, Journal, RunEnd, StatsMode};
+use argus_facts::number::{Number, number};
 
 use crate::common::{bytes, deliver, start, tensor};
 

@@ -1,9 +1,9 @@
 use std::fs;
 
 use argus_abi::DType;
-use argus_dump::numbers::{Number, is_subnormal, number};
 use argus_dump::stats::{Accumulator, Statistics};
 use argus_dump::summary::{Distinct, Summary, summarise};
+use argus_facts::number::{Number, is_subnormal, number};
 use serde_json::{Value, json};
 
 use crate::common::bytes;

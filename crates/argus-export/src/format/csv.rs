@@ -3,8 +3,8 @@
 use std::fmt::Display;
 use std::io::{self, Write};
 
-use argus_dump::numbers::Number;
 use argus_dump::read::Dump;
+use argus_facts::number::Number;
 use rayon::prelude::*;
 
 use super::Job;

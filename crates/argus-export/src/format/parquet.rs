@@ -7,7 +7,7 @@ use std::fmt::Display;
 use std::sync::Arc;
 
 use argus_abi::Kind;
-use argus_dump::numbers::Number;
+use argus_facts::number::Number;
 use arrow_array::builder::{
     BooleanBuilder, Float64Builder, Int32Builder, LargeBinaryBuilder, ListBuilder, StringBuilder,
     UInt8Builder, UInt32Builder, UInt64Builder,

@@ -8,8 +8,8 @@ use std::fmt::{Display, Write as _};
 use std::io::{self, Write};
 
 use argus_abi::{DType, Kind};
-use argus_dump::numbers::{Number, element, number};
 use argus_dump::read::{Age, Record, Scalar};
+use argus_facts::number::{Number, element, number};
 use rayon::prelude::*;
 
 use super::Job;

@@ -6,7 +6,7 @@
 use std::sync::LazyLock;
 
 use argus_abi::DType;
-use argus_dump::numbers::{Number, number};
+use argus_facts::number::{Number, number};
 
 use super::screen;
 use super::tolerance::Tolerance;

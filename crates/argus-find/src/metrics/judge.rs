@@ -5,7 +5,7 @@
 //! with the first or a new worst element, or with NaN or infinities, are looked at element by element. Cuts depend on the length alone, and results are joined in order, so the answer does not depend on
 //! who computed what.
 
-use argus_dump::numbers::Number;
+use argus_facts::number::Number;
 use rayon::prelude::*;
 use serde::Serialize;
 

@@ -4,7 +4,7 @@
 //! threads. What has no value (a relative error where zero was expected, a cosine of a zero vector) is `None`
 //! and not a number that looks like one.
 
-use argus_dump::numbers::Number;
+use argus_facts::number::Number;
 use multiversion::multiversion;
 use serde::Serialize;
 

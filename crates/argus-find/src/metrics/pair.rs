@@ -3,7 +3,7 @@
 use std::fmt;
 
 use argus_abi::DType;
-use argus_dump::numbers::{Number, number};
+use argus_facts::number::{Number, number};
 use serde::{Serialize, Serializer};
 use thiserror::Error;
 

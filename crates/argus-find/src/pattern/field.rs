@@ -1,7 +1,7 @@
 //! The wrong elements of a pair, and how likely chance is.
 
 use argus_abi::DType;
-use argus_dump::numbers::{Number, number};
+use argus_facts::number::{Number, number};
 use rayon::prelude::*;
 
 use super::{Confidence, Finding, Pattern};

@@ -1,7 +1,7 @@
 //! What was done to the wrong elements' values.
 
 use argus_abi::DType;
-use argus_dump::numbers::{Number, number};
+use argus_facts::number::{Number, number};
 
 use super::field::{Field, MOST, evidence_bits, finding};
 use super::{Confidence, Finding, Input, Pattern};

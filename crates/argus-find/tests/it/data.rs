@@ -30,7 +30,7 @@ pub fn bits_of(dtype: DType, value: f64) -> u64 {
         DType::Bf16 => u64::from(half::bf16::from_f64(value).to_bits()),
         DType::Fp8E4M3Fn | DType::Fp4E2M1 | DType::Fp8E8M0 => {
             let all = 0..1u64 << dtype.bits();
-            let distance = |&bits: &u64| (argus_dump::numbers::number(dtype, bits).as_f64() - value).abs();
+            let distance = |&bits: &u64| (argus_facts::number::number(dtype, bits).as_f64() - value).abs();
             all.filter(|bits| !distance(bits).is_nan())
                 .min_by(|one, other| distance(one).total_cmp(&distance(other)))
                 .unwrap()

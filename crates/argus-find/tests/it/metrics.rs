@@ -1,7 +1,7 @@
 //! Metrics against slow, obvious loops: values in f64, integers in i128, one element at a time.
 
 use argus_abi::DType;
-use argus_dump::numbers::{Number, number};
+use argus_facts::number::{Number, number};
 use argus_find::metrics::{Judgement, Metrics, NonFinite, Pair, Tolerance, Verdict, judge, measure};
 use proptest::prelude::*;
 

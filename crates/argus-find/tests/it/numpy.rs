@@ -2,7 +2,7 @@
 //! subnormals.
 
 use argus_abi::DType;
-use argus_dump::numbers::Number;
+use argus_facts::number::Number;
 use argus_find::metrics::{Metrics, NonFinite, Pair, Tolerance, judge, measure};
 use serde_json::Value;
 

@@ -1,7 +1,7 @@
 //! Each pattern is found where it is, with its numbers, and none where there is only noise.
 
 use argus_abi::DType;
-use argus_dump::numbers::Number;
+use argus_facts::number::Number;
 use argus_find::metrics::{Pair, Tolerance};
 use argus_find::pattern::{Candidate, Confidence, Context, Finding, Input, Pattern, recognise};
 use proptest::prelude::*;

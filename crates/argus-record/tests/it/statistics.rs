@@ -2,8 +2,8 @@
 
 use argus_abi::{DType, Kind, Stage};
 use argus_dump::StatsMode;
-use argus_dump::numbers::Number;
 use argus_dump::stats::Statistics;
+use argus_facts::number::Number;
 use argus_record::RecordRequest;
 use argus_runtime::A5SIM;
 use argus_scenes::registry::RuntimeKind;

@@ -3,6 +3,7 @@
 //! Works on the elements of a view in logical order. Element types of less than a byte are left alone.
 
 use argus_abi::DType;
+use argus_facts::number::{Number, element};
 use half::{bf16, f16};
 
 use super::InjectionKind;
@@ -34,24 +35,6 @@ fn tolerance(dtype: DType) -> (f64, f64) {
     }
 }
 
-/// The value of one element. FP8 and FP4 have none here: their bits count.
-fn value(dtype: DType, raw: &[u8]) -> Option<f64> {
-    let mut word = [0; 8];
-    word[..raw.len()].copy_from_slice(raw);
-    let bits = u64::from_le_bytes(word);
-    Some(match dtype {
-        DType::F32 => f32::from_bits(bits as u32).into(),
-        DType::F16 => f16::from_bits(bits as u16).to_f64(),
-        DType::Bf16 => bf16::from_bits(bits as u16).to_f64(),
-        DType::I8 => (bits as i8).into(),
-        DType::I16 => (bits as i16).into(),
-        DType::I32 => (bits as i32).into(),
-        DType::I64 => bits as i64 as f64,
-        DType::U8 | DType::U16 | DType::U32 | DType::U64 | DType::Bool => bits as f64,
-        DType::Fp8E4M3Fn | DType::Fp8E8M0 | DType::Fp4E2M1 => return None,
-    })
-}
-
 /// Compares payloads of one length; `right` is what the kernel wrote.
 pub fn distance(dtype: DType, right: &[u8], wrong: &[u8]) -> Distance {
     let mut distance = Distance::default();
@@ -61,7 +44,8 @@ pub fn distance(dtype: DType, right: &[u8], wrong: &[u8]) -> Distance {
             continue;
         }
         distance.changed += 1;
-        let (apart, allowed) = match (value(dtype, right), value(dtype, wrong)) {
+        let value = |raw| element(dtype, raw, 0).map(Number::as_f64);
+        let (apart, allowed) = match (value(right), value(wrong)) {
             (Some(right), Some(wrong)) if right.is_nan() && wrong.is_nan() => (0.0, 0.0),
             (Some(right), Some(wrong)) if right == wrong => (0.0, 0.0),
             (Some(right), Some(wrong)) if right.is_finite() && wrong.is_finite() => {

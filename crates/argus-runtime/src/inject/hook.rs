@@ -9,8 +9,8 @@ use std::collections::btree_map::Entry;
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
-use argus_abi::{DType, MAX_DIMS, Overlap, Role, TaskId, Tensor};
-use argus_gm::{Fill, GlobalMemory};
+use argus_abi::{MAX_DIMS, Overlap, Role, TaskId, Tensor};
+use argus_gm::{Fill, GlobalMemory, view};
 
 use super::damage::{Distance, damage, distance};
 use super::{Injected, Injection, InjectionError, InjectionKind, names};
@@ -356,47 +356,30 @@ fn last_writer<'a>(tensor: &Tensor, history: &'a BTreeMap<ViewKey, Past>) -> Opt
     overlapping.max_by_key(|past| past.order)
 }
 
-/// The pieces of a view: address, bytes of a piece. `None` for elements of less than a byte.
-fn pieces(tensor: &Tensor) -> Option<(usize, impl Iterator<Item = u64>)> {
-    let dtype = tensor.dtype().filter(|dtype: &DType| dtype.bits() >= 8)?;
-    let (width, addr) = (dtype.size() as u64, tensor.addr);
-    let runs = tensor.runs();
-    let length = usize::try_from(runs.run_len().checked_mul(width)?).ok()?;
-    Some((length, runs.map(move |offset| addr + offset * width)))
-}
-
-/// The elements of a view in logical order.
+/// The elements of a view in logical order. Those of less than a byte are left alone.
 fn read(memory: &GlobalMemory, tensor: &Tensor) -> Option<Vec<u8>> {
-    if !tensor.fits_buffer() {
-        return None;
-    }
-    let (length, pieces) = pieces(tensor)?;
-    let mut bytes = vec![0; usize::try_from(tensor.packed_bytes()?).ok()?];
-    for (place, addr) in bytes.chunks_exact_mut(length.max(1)).zip(pieces) {
-        memory.read(addr, place).ok()?;
-    }
-    Some(bytes)
+    let whole = tensor.fits_buffer() && tensor.dtype().is_some_and(|dtype| dtype.bits() >= 8);
+    if whole { view::gather(memory, tensor).ok() } else { None }
 }
 
 /// Puts elements in logical order to where they belong. False if that cannot be done.
 fn write(memory: &GlobalMemory, tensor: &Tensor, bytes: &[u8]) -> bool {
-    let Some((length, pieces)) = pieces(tensor) else { return false };
-    bytes.chunks_exact(length.max(1)).zip(pieces).all(|(piece, addr)| memory.write(addr, piece).is_ok())
+    view::scatter(memory, tensor, bytes).is_ok()
 }
 
 /// The elements of a view in logical order, out of a copy of the memory from `start` on.
 fn logical(tensor: &Tensor, copy: &[u8], start: u64) -> Vec<u8> {
-    let Some((length, pieces)) = pieces(tensor) else { return Vec::new() };
-    pieces.flat_map(|addr| copy[(addr - start) as usize..][..length].iter().copied()).collect()
+    let Some((length, pieces)) = tensor.byte_runs() else { return Vec::new() };
+    pieces.flat_map(|addr| copy[(addr - start) as usize..][..length as usize].iter().copied()).collect()
 }
 
 /// Overwrites a copy of the memory from `start` on with what it held before `writer`.
 fn put_past(copy: &mut [u8], start: u64, writer: TaskId, history: &BTreeMap<ViewKey, Past>) {
     let end = start + copy.len() as u64;
     for past in history.values().filter(|past| past.writer == writer) {
-        let Some((length, pieces)) = pieces(&past.tensor) else { continue };
-        for (piece, addr) in past.bytes.chunks_exact(length.max(1)).zip(pieces) {
-            let (from, to) = (addr.max(start), (addr + length as u64).min(end));
+        let Some((length, pieces)) = past.tensor.byte_runs() else { continue };
+        for (piece, addr) in past.bytes.chunks_exact(length.max(1) as usize).zip(pieces) {
+            let (from, to) = (addr.max(start), (addr + length).min(end));
             if from < to {
                 let piece = &piece[(from - addr) as usize..(to - addr) as usize];
                 copy[(from - start) as usize..(to - start) as usize].copy_from_slice(piece);

@@ -1,8 +1,8 @@
 //! What is wrong with a dump is shown, and breaks nothing.
 
-use argus_dump::numbers::Number;
 use argus_dump::read::Record;
 use argus_dump::stats::Statistics;
+use argus_facts::number::Number;
 
 use super::rig::{Memory, Rig, f32s, record};
 

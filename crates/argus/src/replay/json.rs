@@ -1,7 +1,7 @@
 //! What `argus replay` tells, for programs.
 
 use argus_abi::DType;
-use argus_dump::numbers::{self, Number};
+use argus_facts::number::{self, Number};
 use argus_replay::compare::Sample;
 use argus_replay::task::place_name;
 use argus_replay::{Argument, Content, Judgement, Seen, Sighting, Verdict, What};
@@ -141,7 +141,7 @@ fn sighting(sighting: &Sighting) -> Value {
         }
         Seen::Operand { name, place, dtype, rows, cols, bytes } => {
             let elements = u64::from(*rows) * u64::from(*cols);
-            let values = (0..elements).filter_map(|index| numbers::element(*dtype, bytes, index)).map(number);
+            let values = (0..elements).filter_map(|index| number::element(*dtype, bytes, index)).map(number);
             object["operand"] = (*name).into();
             object["where"] = place.clone().into();
             object["dtype"] = dtype.name().into();
@@ -162,7 +162,7 @@ fn content(content: &Content) -> &'static str {
 }
 
 fn value(dtype: DType, bits: u64) -> Value {
-    number(numbers::number(dtype, bits))
+    number(number::number(dtype, bits))
 }
 
 /// Numbers that JSON does not have become strings.

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 
 use argus_abi::DType;
-use argus_dump::numbers::{self, Number};
+use argus_facts::number::{self, Number};
 use argus_replay::compare::Sample;
 use argus_replay::task::place_name;
 use argus_replay::{Argument, Judgement, Seen, Sighting, Verdict, What};
@@ -166,7 +166,7 @@ fn show(text: &mut String, sighting: &Sighting) {
                 let mut line = String::from(" ");
                 for col in 0..(*cols).min(CORNER) {
                     let index = u64::from(row) * u64::from(*cols) + u64::from(col);
-                    let shown = numbers::element(*dtype, bytes, index).map_or_else(|| "?".into(), number);
+                    let shown = number::element(*dtype, bytes, index).map_or_else(|| "?".into(), number);
                     _ = write!(line, " {shown:>12}");
                 }
                 let more = if *cols > CORNER { " ..." } else { "" };
@@ -262,7 +262,7 @@ fn list(numbers: &[u32]) -> String {
 }
 
 fn value(dtype: DType, bits: u64) -> String {
-    number(numbers::number(dtype, bits))
+    number(number::number(dtype, bits))
 }
 
 /// The shortest text that stands for this value alone; most floats are f32, which need fewer digits.

@@ -3,9 +3,9 @@
 use std::io::{self, Write};
 
 use argus_abi::Kind;
-use argus_dump::numbers::{Number, number};
 use argus_dump::read::{Dump, Record, Scalar};
 use argus_dump::summary::Summary;
+use argus_facts::number::{Number, number};
 use argus_text::{Array, Part, record};
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};

@@ -1,9 +1,9 @@
 //! What one record says in one line.
 
 use argus_abi::{DType, Kind};
-use argus_dump::numbers::{Number, number};
 use argus_dump::read::{Dump, PayloadError, Record, Scalar};
 use argus_dump::summary::{Summary, summarise};
+use argus_facts::number::{Number, number};
 use argus_text::record::{dtype, remarks, scalar, shape, stage};
 
 /// The columns of a record.

@@ -1,14 +1,29 @@
-//! The bytes of a view in logical order, as a stream that can be taken in pieces of any size.
+//! Views of device memory: their bytes in logical order, and back.
 //!
-//! Nothing is read before the whole range of the view was found readable, so a stream that was begun can
+//! [`Gather`] is a stream that can be taken in pieces of any size; [`gather`] and [`scatter`] move a whole view.
+//! Nothing is moved before the whole range of the view was found readable, so a stream that was begun can
 //! always be finished.
 
 use core::mem;
 
-use argus_abi::capture::skip_reason;
 use argus_abi::runs::Runs;
 use argus_abi::{DType, Tensor};
-use argus_gm::{GlobalMemory, Window};
+use thiserror::Error;
+
+use crate::memory::{GlobalMemory, MemoryError, Window};
+
+/// Why a view cannot be moved.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ViewError {
+    #[error("the view's dtype, shape or strides make no sense")]
+    Shape,
+    #[error("the view has {needed} bytes, not {given}")]
+    Size { given: u64, needed: u64 },
+    #[error("two elements share a byte, so the view cannot be written piece by piece")]
+    SharedBytes,
+    #[error(transparent)]
+    Memory(#[from] MemoryError),
+}
 
 /// What is left of a view's bytes.
 #[derive(Debug)]
@@ -50,20 +65,18 @@ impl Gather {
         Gather { left: 0, walk: Walk::Nothing }
     }
 
-    /// The bytes of `view`, or why there are none to be had (see [`skip_reason`]).
-    pub fn new(view: &Tensor, memory: &GlobalMemory) -> Result<Gather, u8> {
-        let dtype = view.dtype().ok_or(skip_reason::METADATA_MISMATCH)?;
-        let left = view.packed_bytes().ok_or(skip_reason::METADATA_MISMATCH)?;
+    /// The bytes of `view`.
+    pub fn new(view: &Tensor, memory: &GlobalMemory) -> Result<Gather, ViewError> {
+        let dtype = view.dtype().ok_or(ViewError::Shape)?;
+        let left = view.packed_bytes().ok_or(ViewError::Shape)?;
         // Before anything is asked about strides: those of an empty view may be anything.
         if view.is_empty() {
             return Ok(Gather::nothing());
         }
-        let range = touched(view, dtype).ok_or(skip_reason::METADATA_MISMATCH)?;
-        let window =
-            memory.window(range.start, range.end - range.start).map_err(|_| skip_reason::UNREADABLE)?;
-        let whole_bytes = dtype != DType::Fp4E2M1 || has_whole_bytes(view);
+        let range = touched(view, dtype).ok_or(ViewError::Shape)?;
+        let window = memory.window(range.start, range.end - range.start)?;
         let base = view.addr;
-        let walk = if !whole_bytes {
+        let walk = if !view.has_whole_bytes() {
             Walk::Nibbles { window, base, runs: view.runs(), element: 0, run_left: 0 }
         } else if view.is_dense() {
             Walk::Dense { window, addr: range.start }
@@ -124,6 +137,40 @@ impl Gather {
     }
 }
 
+/// The bytes of a whole view in logical order.
+pub fn gather(memory: &GlobalMemory, view: &Tensor) -> Result<Vec<u8>, ViewError> {
+    let mut left = Gather::new(view, memory)?;
+    let refused = |reason: String| MemoryError::Allocation { bytes: left.left(), reason };
+    let size = usize::try_from(left.left()).map_err(|error| refused(error.to_string()))?;
+    let mut bytes = Vec::new();
+    bytes.try_reserve_exact(size).map_err(|error| refused(error.to_string()))?;
+    bytes.resize(size, 0);
+    left.fill(&mut bytes);
+    Ok(bytes)
+}
+
+/// Puts bytes in logical order to the places of a view.
+pub fn scatter(memory: &GlobalMemory, view: &Tensor, bytes: &[u8]) -> Result<(), ViewError> {
+    let dtype = view.dtype().ok_or(ViewError::Shape)?;
+    let (given, needed) = (bytes.len() as u64, view.packed_bytes().ok_or(ViewError::Shape)?);
+    if given != needed {
+        return Err(ViewError::Size { given, needed });
+    }
+    if view.is_empty() {
+        return Ok(());
+    }
+    let range = touched(view, dtype).ok_or(ViewError::Shape)?;
+    let window = memory.window(range.start, range.end - range.start)?;
+    if view.is_dense() && view.start_offset * u64::from(dtype.bits()) % 8 == 0 {
+        return Ok(window.write(range.start, bytes)?);
+    }
+    let (length, addresses) = view.byte_runs().ok_or(ViewError::SharedBytes)?;
+    for (piece, addr) in bytes.chunks_exact(length as usize).zip(addresses) {
+        window.write(addr, piece)?;
+    }
+    Ok(())
+}
+
 fn read(window: &Window, addr: u64, into: &mut [u8]) {
     window.read(addr, into).expect("the window was made to hold every element of the view");
 }
@@ -139,20 +186,4 @@ fn touched(view: &Tensor, dtype: DType) -> Option<core::ops::Range<u64>> {
     let start = view.addr.checked_add(view.start_offset.checked_mul(bits)? / 8)?;
     let end = view.addr.checked_add(last.checked_add(1)?.checked_mul(bits)?.div_ceil(8))?;
     Some(start..end)
-}
-
-/// Whether every contiguous piece of a view of half bytes starts and ends at a byte.
-fn has_whole_bytes(view: &Tensor) -> bool {
-    // Strides matter only outside a piece and where there is a second index.
-    let run_len = view.runs().run_len();
-    let mut inside = 1;
-    let mut even_steps = true;
-    for (&dim, &stride) in view.shape().iter().zip(view.stride()).rev() {
-        if inside < run_len {
-            inside *= u64::from(dim);
-        } else if dim > 1 {
-            even_steps &= stride % 2 == 0;
-        }
-    }
-    even_steps && run_len.is_multiple_of(2) && view.start_offset.is_multiple_of(2)
 }
