@@ -319,17 +319,7 @@ pub(crate) fn put_task_keys(out: &mut Vec<u8>, task: &TaskRecord, kernels: &[Ker
     put(out, ", \"blocks\": ");
     put_u64(out, task.blocks.into());
     put(out, ", \"cores\": ");
-    let cores = u128::from(task.cores[1]) << 64 | u128::from(task.cores[0]);
-    out.push(b'[');
-    let mut left = cores;
-    while left != 0 {
-        if left != cores {
-            put(out, ", ");
-        }
-        put_u64(out, left.trailing_zeros().into());
-        left &= left - 1;
-    }
-    out.push(b']');
+    put_list(out, task.cores.iter(), |out, core| put_u64(out, core as u64));
     let dispatched = task.dispatch_order != u64::MAX;
     for (key, value) in [
         (", \"dispatch_order\": ", task.dispatch_order),

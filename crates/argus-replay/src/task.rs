@@ -5,7 +5,7 @@
 
 use argus_abi::args::{GLOBAL_CONTEXT_SLOT, KernelAbi, LOCAL_CONTEXT_SLOT};
 use argus_abi::capture::task_state;
-use argus_abi::{CoreType, DType, FuncId, Kind, MAX_DIMS, Member, Role, Stage, TaskId};
+use argus_abi::{CoreSet, CoreType, DType, FuncId, Kind, MAX_DIMS, Member, Role, Stage, TaskId};
 use argus_dump::read::{Age, Dump, Record, Scalar};
 use argus_gm::Fill;
 use argus_runtime::{KernelTable, Orchestration, Program};
@@ -398,7 +398,7 @@ fn records_of(dump: &Dump, task: u64) -> Vec<Record> {
 fn members(
     dump: &Dump,
     funcs: &[i32],
-    cores: Option<[u64; 2]>,
+    cores: Option<CoreSet>,
     code: &Code,
 ) -> Result<Vec<MemberKernel>, ReplayError> {
     let mut places = Places::new(dump, funcs, cores);
@@ -434,7 +434,7 @@ fn members(
 fn recorded_members(
     dump: &Dump,
     funcs: &[i32],
-    cores: Option<[u64; 2]>,
+    cores: Option<CoreSet>,
 ) -> Result<Vec<MemberKernel>, ReplayError> {
     let recorded: Vec<_> =
         funcs.iter().filter_map(|&func| dump.graph().and_then(|graph| graph.kernel(func))).collect();
@@ -473,7 +473,7 @@ struct Places {
 }
 
 impl Places {
-    fn new(dump: &Dump, funcs: &[i32], cores: Option<[u64; 2]>) -> Places {
+    fn new(dump: &Dump, funcs: &[i32], cores: Option<CoreSet>) -> Places {
         let mut vector = [Member::Aiv0, Member::Aiv1].into_iter();
         // A matrix kernel with one vector kernel: only the cores tell on which of the two places that one ran.
         if funcs.len() == 2 && cores.is_some_and(|cores| ran_on_second_vector_core(dump, cores)) {
@@ -491,12 +491,11 @@ impl Places {
     }
 }
 
-fn ran_on_second_vector_core(dump: &Dump, cores: [u64; 2]) -> bool {
+fn ran_on_second_vector_core(dump: &Dump, cores: CoreSet) -> bool {
     let clusters =
         dump.run().and_then(|run| run.configuration.get("clusters")).and_then(|value| value.as_u64());
     let Some(clusters) = clusters.and_then(|clusters| usize::try_from(clusters).ok()) else { return false };
-    let ran = (0..128).filter(|core| cores[core / 64] >> (core % 64) & 1 == 1);
-    let mut vector = ran.filter(|&core| core >= clusters).peekable();
+    let mut vector = cores.iter().filter(|&core| core >= clusters).peekable();
     vector.peek().is_some() && vector.all(|core| (core - clusters) % 2 == 1)
 }
 

@@ -1,7 +1,7 @@
 //! Tasks, kernels and edges of a run, with quick ways from a task to its neighbours.
 
 use argus_abi::args::KernelAbi;
-use argus_abi::{ArgDirection, CoreType};
+use argus_abi::{ArgDirection, CoreSet, CoreType};
 
 /// A kernel of the program.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -26,8 +26,8 @@ pub struct Task {
     /// Nanoseconds since the run began.
     pub dispatched_ns: u64,
     pub finished_ns: u64,
-    /// Bit per core that ran a part of it.
-    pub cores: [u64; 2],
+    /// The cores that ran a part of it.
+    pub cores: CoreSet,
     pub scope_depth: u32,
     /// How many arguments it has of either kind.
     pub tensors: u16,

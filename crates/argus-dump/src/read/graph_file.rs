@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use argus_abi::args::KernelAbi;
 use argus_abi::capture::{edge_reason, task_state};
-use argus_abi::{ArgDirection, CoreType};
+use argus_abi::{ArgDirection, CoreSet, CoreType, MAX_CORES};
 use serde::Deserialize;
 
 use super::graph::{Edge, Graph, Kernel, Task, present};
@@ -109,13 +109,16 @@ impl KernelText<'_> {
     }
 }
 
+const CORES: &str = "cores from 0 to 255";
+const _: () = assert!(MAX_CORES == 256);
+
 #[derive(Deserialize)]
 struct TaskText<'a> {
     #[serde(borrow)]
     task_id: Token<'a>,
     func_id: Vec<i32>,
     blocks: u32,
-    cores: Vec<u8>,
+    cores: Vec<u16>,
     dispatch_order: Option<u64>,
     dispatched_ns: Option<u64>,
     finished_ns: Option<u64>,
@@ -129,11 +132,11 @@ struct TaskText<'a> {
 impl TaskText<'_> {
     fn understood(&self) -> Result<Task, Wrong> {
         let (funcs, func_count) = present(self.func_id.iter().copied());
-        let mut cores = [0u64; 2];
+        let mut cores = CoreSet::EMPTY;
         for &core in &self.cores {
-            let word = cores.get_mut(usize::from(core) / 64);
-            let word = word.ok_or_else(|| Wrong::new(core.to_string(), "cores from 0 to 127"))?;
-            *word |= 1 << (core % 64);
+            if !cores.insert(core.into()) {
+                return Err(Wrong::new(core.to_string(), CORES));
+            }
         }
         let state = |name: &str| match name {
             "completed" => Some(task_state::COMPLETED),

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
-use argus_abi::Kind;
 use argus_abi::capture::{
     ArgumentEntry, EDGES_PER_ENTRY, ENTRY_MAGIC, ENTRY_VERSION, EdgesEntry, EntryHeader, SkipEntry,
     TaskEntry, argument_flags, skip_reason, task_state, what,
 };
+use argus_abi::{CoreSet, Kind};
 use argus_dump::read::{Age, Dump, Ending, Record, Skip, Task};
 use argus_dump::{
     DumpInfo, DumpOptions, DumpWriter, KernelInfo, LaneLedger, LedgerSummary, RunEnd, RunStatus, Sink,
@@ -228,7 +228,7 @@ fn task_entry(task: &Task) -> TaskEntry {
         tensors: task.tensors,
         scalars: task.scalars,
         state: task.state,
-        reserved: [0; 39],
+        reserved: [0; 23],
     }
 }
 
@@ -273,12 +273,12 @@ fn tasks(dump: &Dump) -> Vec<TaskEntry> {
             dispatch_order: u64::MAX,
             dispatched_ns: 0,
             finished_ns: 0,
-            cores: [0; 2],
+            cores: CoreSet::EMPTY,
             scope_depth: 0,
             tensors: count(&task.tensors),
             scalars: count(&task.scalars),
             state: task_state::COMPLETED,
-            reserved: [0; 39],
+            reserved: [0; 23],
         }
     });
     entries.collect()

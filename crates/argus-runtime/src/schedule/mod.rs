@@ -321,7 +321,7 @@ impl Scheduler {
     fn run_one(&self, worker: usize) -> bool {
         // Workers start at different cores so that they rarely meet.
         let from = worker * self.chip.clusters / 2;
-        let marked = || self.runnable.iter();
+        let marked = || self.runnable.marks().iter();
         let mut order = marked().filter(|&core| core >= from).chain(marked().filter(|&core| core < from));
         order.any(|core| self.run_core(core))
     }
