@@ -17,17 +17,19 @@ enum Allowed {
 
 const ALLOWED: &[(&str, Allowed)] = &[
     ("argus-abi", Allowed::Only(&[])),
+    ("argus-chip", Allowed::Only(&["argus-abi"])),
     ("argus-gm", Allowed::Only(&[])),
-    ("argus-tile", Allowed::Only(&["argus-abi", "argus-gm"])),
+    ("argus-tile", Allowed::Only(&["argus-abi", "argus-chip", "argus-gm"])),
     ("argus-capture", Allowed::Only(&["argus-abi", "argus-gm"])),
-    ("argus-runtime", Allowed::Only(&["argus-abi", "argus-gm", "argus-tile", "argus-capture"])),
+    ("argus-runtime", Allowed::Only(&["argus-abi", "argus-chip", "argus-gm", "argus-tile", "argus-capture"])),
     ("argus-dump", Allowed::Only(&["argus-abi", "argus-capture"])),
-    ("argus-scenes", Allowed::Only(&["argus-abi", "argus-gm", "argus-tile", "argus-runtime"])),
+    ("argus-scenes", Allowed::Only(&["argus-abi", "argus-chip", "argus-gm", "argus-tile", "argus-runtime"])),
     (
         "argus-record",
         // Runtime and dump meet here; the tests play scenes.
         Allowed::Only(&[
             "argus-abi",
+            "argus-chip",
             "argus-gm",
             "argus-tile",
             "argus-capture",
@@ -39,12 +41,13 @@ const ALLOWED: &[(&str, Allowed)] = &[
     ("argus-export", Allowed::Only(&["argus-abi", "argus-dump"])),
     // The tests write dumps as a collector does.
     ("argus-find", Allowed::Only(&["argus-abi", "argus-capture", "argus-dump"])),
-    ("argus-trace", Allowed::Only(&["argus-abi", "argus-gm", "argus-tile"])),
+    ("argus-trace", Allowed::Only(&["argus-abi", "argus-chip", "argus-gm", "argus-tile"])),
     (
         "argus-replay",
         // The tests record scenes and replay what they recorded.
         Allowed::Only(&[
             "argus-abi",
+            "argus-chip",
             "argus-gm",
             "argus-tile",
             "argus-capture",

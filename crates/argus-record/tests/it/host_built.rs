@@ -2,8 +2,9 @@
 
 use argus_abi::{ArgDirection, CoreType, DType};
 use argus_capture::Level;
+use argus_chip::{A2A3SIM, A5SIM};
 use argus_record::{RecordProblem, RecordRequest};
-use argus_runtime::{A2A3SIM, A5SIM, KernelEntry, SlotInfo};
+use argus_runtime::{KernelEntry, SlotInfo};
 
 use crate::dump::{Dump, word};
 use crate::model::{A, Model, number, task};

@@ -8,8 +8,6 @@ use argus_abi::args::SLOTS;
 /// One way in which generating a workspace fails. Nothing has been written when one is returned.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkspaceError {
-    #[error("unknown platform `{name}`: a workspace is built for a2a3 or a5")]
-    UnknownPlatform { name: String },
     #[error("unknown backend `{name}`: there are simpler and ptoas")]
     UnknownBackend { name: String },
     #[error("the task has no kernel: name one, or give its source with --kernel-source")]

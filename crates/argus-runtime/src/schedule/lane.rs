@@ -12,8 +12,8 @@ use argus_capture::times::CaptureWait;
 use crate::inject::Next;
 use crate::schedule::Scheduler;
 use crate::schedule::bits::CoreBits;
-use crate::schedule::chip::Chip;
 use crate::schedule::clock::CaptureWatch;
+use crate::schedule::cores::Cores;
 use crate::schedule::mailbox::{Condition, Token};
 use crate::schedule::task::{Launch, Shape, Task, Work};
 
@@ -75,12 +75,12 @@ pub struct Lane {
 
 impl Lane {
     /// Lane `index` of `lanes` owns every `lanes`-th cluster.
-    pub fn new(index: usize, lanes: usize, chip: &Chip, hooked: bool, recorder: Option<Recorder>) -> Lane {
-        let slots: Vec<[Slot; 3]> = (index..chip.clusters)
+    pub fn new(index: usize, lanes: usize, cores: &Cores, hooked: bool, recorder: Option<Recorder>) -> Lane {
+        let slots: Vec<[Slot; 3]> = (index..cores.clusters)
             .step_by(lanes)
             .map(|cluster| {
                 Member::ALL.map(|member| Slot {
-                    core: chip.core_number(cluster, member),
+                    core: cores.core_number(cluster, member),
                     next: Token::FIRST,
                     running: None,
                     pending: None,
@@ -124,7 +124,7 @@ impl Lane {
         for number in signals.reported.take().iter() {
             let (cluster, member) = (number / 3, number % 3);
             let slot = &mut self.slots[cluster][member];
-            let condition = scheduler.chip.cell(slot.core).mailbox.condition();
+            let condition = scheduler.cores.cell(slot.core).mailbox.condition();
             let (first, second) = slot.settle(condition);
             let bit = 1 << cluster;
             if slot.running.is_none() {
@@ -230,7 +230,7 @@ impl Lane {
                 open &= open - 1;
                 let Slot { core, running, .. } = &self.slots[cluster][member as usize];
                 let token = running.as_ref().map(|flight| Condition::Running(flight.token));
-                if token == Some(scheduler.chip.cell(*core).mailbox.condition()) {
+                if token == Some(scheduler.cores.cell(*core).mailbox.condition()) {
                     acknowledged[member as usize] |= 1 << cluster;
                 }
             }

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use argus_runtime::{A2A3SIM, Device, RunConfig, RunError};
+use argus_chip::DEFAULT_CHIP;
+use argus_runtime::{Device, RunConfig, RunError};
 
 use crate::registry::{Case, Prepared, RuntimeKind};
 
@@ -29,12 +30,12 @@ pub struct SceneGraph {
 pub fn graph(case: &Case, runtime: RuntimeKind) -> Result<SceneGraph, RunError> {
     let Prepared { program, mut args, configure, .. } = (case.prepare)(runtime);
     let mut config = RunConfig {
-        block_dim: case.block_dim.map(|clusters| clusters.min(A2A3SIM.clusters)),
-        control_threads: case.control_threads.map(|threads| threads.min(A2A3SIM.control_threads)),
+        block_dim: case.block_dim.map(|clusters| clusters.min(DEFAULT_CHIP.clusters)),
+        control_threads: case.control_threads.map(|threads| threads.min(DEFAULT_CHIP.control_threads)),
         ..RunConfig::default()
     };
     configure(&mut config);
-    let graph = Device::new(&A2A3SIM).graph(&program, &mut args, &config)?;
+    let graph = Device::new(DEFAULT_CHIP).graph(&program, &mut args, &config)?;
     let tasks = graph.tasks.iter().map(|task| {
         let members = task.funcs.iter().flatten();
         let kernels = members.clone().filter_map(|&func| program.kernels.get(func)).map(|entry| entry.name);
