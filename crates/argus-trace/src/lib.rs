@@ -40,6 +40,8 @@
 
 mod check;
 mod detail;
+#[cfg(test)]
+mod every_opcode;
 mod hazard;
 mod input;
 mod lower;
