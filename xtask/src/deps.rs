@@ -17,21 +17,26 @@ enum Allowed {
 
 const ALLOWED: &[(&str, Allowed)] = &[
     ("argus-abi", Allowed::Only(&[])),
+    ("argus-chip", Allowed::Only(&["argus-abi"])),
     ("argus-facts", Allowed::Only(&["argus-abi"])),
     ("argus-gm", Allowed::Only(&["argus-abi"])),
-    ("argus-tile", Allowed::Only(&["argus-abi", "argus-gm"])),
+    ("argus-tile", Allowed::Only(&["argus-abi", "argus-chip", "argus-gm"])),
     ("argus-capture", Allowed::Only(&["argus-abi", "argus-facts", "argus-gm"])),
     (
         "argus-runtime",
-        Allowed::Only(&["argus-abi", "argus-facts", "argus-gm", "argus-tile", "argus-capture"]),
+        Allowed::Only(&["argus-abi", "argus-chip", "argus-facts", "argus-gm", "argus-tile", "argus-capture"]),
     ),
     ("argus-dump", Allowed::Only(&["argus-abi", "argus-facts"])),
-    ("argus-scenes", Allowed::Only(&["argus-abi", "argus-facts", "argus-gm", "argus-tile", "argus-runtime"])),
+    (
+        "argus-scenes",
+        Allowed::Only(&["argus-abi", "argus-chip", "argus-facts", "argus-gm", "argus-tile", "argus-runtime"]),
+    ),
     (
         "argus-record",
         // Runtime and dump meet here; the tests play scenes.
         Allowed::Only(&[
             "argus-abi",
+            "argus-chip",
             "argus-facts",
             "argus-gm",
             "argus-tile",
@@ -46,12 +51,13 @@ const ALLOWED: &[(&str, Allowed)] = &[
     ("argus-export", Allowed::Only(&["argus-abi", "argus-facts", "argus-dump"])),
     // The tests write dumps as a collector does.
     ("argus-find", Allowed::Only(&["argus-abi", "argus-facts", "argus-dump"])),
-    ("argus-trace", Allowed::Only(&["argus-abi", "argus-facts", "argus-gm", "argus-tile"])),
+    ("argus-trace", Allowed::Only(&["argus-abi", "argus-chip", "argus-facts", "argus-gm", "argus-tile"])),
     (
         "argus-replay",
         // The tests record scenes and replay what they recorded.
         Allowed::Only(&[
             "argus-abi",
+            "argus-chip",
             "argus-facts",
             "argus-gm",
             "argus-tile",
@@ -63,7 +69,10 @@ const ALLOWED: &[(&str, Allowed)] = &[
             "argus-trace",
         ]),
     ),
-    ("argus-workspace", Allowed::Only(&["argus-abi", "argus-facts", "argus-gm", "argus-replay"])),
+    (
+        "argus-workspace",
+        Allowed::Only(&["argus-abi", "argus-chip", "argus-facts", "argus-gm", "argus-replay"]),
+    ),
     ("argus", Allowed::Everything),
     ("xtask", Allowed::Only(&[])),
 ];

@@ -8,12 +8,13 @@ use core::mem::{align_of, offset_of, size_of};
 
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
+use crate::cores::CoreSet;
 use crate::tensor::MAX_DIMS;
 
 /// First word of every entry: "ARGC" in memory order.
 pub const ENTRY_MAGIC: u32 = u32::from_le_bytes(*b"ARGC");
 /// Changes whenever the layout of an entry does.
-pub const ENTRY_VERSION: u16 = 1;
+pub const ENTRY_VERSION: u16 = 2;
 /// Bytes of an entry.
 pub const ENTRY_BYTES: usize = 128;
 
@@ -93,8 +94,8 @@ pub struct TaskEntry {
     /// Nanoseconds since the run began.
     pub dispatched_ns: u64,
     pub finished_ns: u64,
-    /// Bit per core that ran a part of the task.
-    pub cores: [u64; 2],
+    /// The cores that ran a part of the task.
+    pub cores: CoreSet,
     /// Scopes around the task when it was submitted.
     pub scope_depth: u32,
     /// Number of tensors and scalars.
@@ -102,7 +103,7 @@ pub struct TaskEntry {
     pub scalars: u16,
     /// A [`crate::TaskState`].
     pub state: u8,
-    pub reserved: [u8; 39],
+    pub reserved: [u8; 23],
 }
 
 /// Producers that fit into one [`EdgesEntry`]; a task with more has several.

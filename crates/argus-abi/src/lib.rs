@@ -13,6 +13,7 @@
 //! | [`view`] | view, reshape, transpose, permute, slice |
 //! | [`overlap`] | which bytes two views share |
 //! | [`runs`] | the contiguous pieces of a strided view |
+//! | [`cores`] | sets of cores, and how many a chip may have |
 //! | [`task`] | task ids, core types, member sets |
 //! | [`args`] | the 50 argument slots of a kernel and its two contexts |
 //! | [`record`] | role, stage and kind of a captured argument; states and edges of tasks |
@@ -22,6 +23,7 @@
 
 pub mod args;
 pub mod capture;
+pub mod cores;
 pub mod dtype;
 pub mod fatal;
 pub mod overlap;
@@ -32,6 +34,7 @@ pub mod tensor;
 pub mod view;
 
 pub use args::{ArgDirection, DispatchPayload, GlobalContext, KernelArgs, LocalContext, TensorArgType};
+pub use cores::{CoreSet, MAX_CORES};
 pub use dtype::DType;
 pub use fatal::FatalCode;
 pub use overlap::Overlap;

@@ -3,8 +3,8 @@
 //! ```text
 //!   device half (knows no operating system)        │        host half
 //!                                                   │
-//!   control thread ─► Recorder ─► entry ring   ─────┼─► Mapped (in place, a2a3)  ─┐
-//!                        │        payload ring ─────┼─► Copied (copies, a5)      ─┼─► Collector ─► Sink
+//!   control thread ─► Recorder ─► entry ring   ─────┼─► Mapped (in place)        ─┐
+//!                        │        payload ring ─────┼─► Copied (copies)          ─┼─► Collector ─► Sink
 //!   device memory ───────┘        one lane per      │                             │   one thread
 //!   (gathered in logical order)   control thread    │   ... other lanes          ─┘
 //! ```

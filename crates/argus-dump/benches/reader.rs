@@ -16,7 +16,7 @@ use std::time::Instant;
 use argus_abi::capture::{
     ArgumentEntry, ENTRY_MAGIC, ENTRY_VERSION, EntryHeader, TaskEntry, argument_flags, what,
 };
-use argus_abi::{CoreType, DType};
+use argus_abi::{CoreSet, CoreType, DType};
 use argus_dump::read::{Dump, Record};
 use argus_dump::{DumpInfo, DumpOptions, DumpWriter, RunEnd};
 use argus_facts::{KernelInfo, Sink};
@@ -147,12 +147,12 @@ fn write_journal(directory: &Path) {
             dispatch_order: step,
             dispatched_ns: step,
             finished_ns: step + 1,
-            cores: [1, 0],
+            cores: CoreSet::from_iter([0]),
             scope_depth: 1,
             tensors: PER_TASK as u16,
             scalars: 0,
             state: 0,
-            reserved: [0; 39],
+            reserved: [0; 23],
         };
         writer.task(&entry).unwrap();
     }

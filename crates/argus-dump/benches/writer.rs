@@ -12,7 +12,7 @@ use std::time::{Duration, Instant};
 use argus_abi::capture::{
     ArgumentEntry, ENTRY_MAGIC, ENTRY_VERSION, EntryHeader, TaskEntry, argument_flags, what,
 };
-use argus_abi::{CoreType, DType};
+use argus_abi::{CoreSet, CoreType, DType};
 use argus_dump::{DumpInfo, DumpOptions, DumpWriter, RunEnd, new_run_id};
 use argus_facts::{KernelInfo, Sink};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -59,12 +59,12 @@ fn task(task_id: u64) -> TaskEntry {
         dispatch_order: task_id,
         dispatched_ns: task_id * 1000,
         finished_ns: task_id * 1000 + 800,
-        cores: [1 << (task_id % 48), 0],
+        cores: CoreSet::from_iter([task_id as usize % 48]),
         scope_depth: 1,
         tensors: RECORDS_PER_TASK as u16,
         scalars: 0,
         state: 0,
-        reserved: [0; 39],
+        reserved: [0; 23],
     }
 }
 

@@ -1,6 +1,6 @@
 //! The journal: every entry of a run, in the order in which it was collected.
 //!
-//! # Format, version 1
+//! # Format, version 2
 //!
 //! All numbers are little-endian. A header of 256 bytes ([`Header`]) is followed by entries of 192 bytes, so
 //! that entry `i` starts at byte `256 + 192 * i` and every field is aligned in memory that is. Nothing else
@@ -9,7 +9,7 @@
 //! | header offset | size | field |
 //! |---|---|---|
 //! | 0 | 8 | magic `ARGUSJNL` |
-//! | 8 | 4 | version: 1 |
+//! | 8 | 4 | version: 2 |
 //! | 12 | 4 | bytes of the header: 256 |
 //! | 16 | 4 | bytes of an entry: 192 |
 //! | 20 | 4 | CRC-32 (IEEE) of the header with this field zero |
@@ -40,11 +40,16 @@
 //!
 //! An entry is appended after the payload bytes that it names. Whoever reads while the run goes on, or after
 //! it was killed, believes entries up to the first whose checksum, number or kind is wrong; a journal without
-//! an end entry belongs to a run that is going on or was killed. Readers of version 1 ignore zero-kind bytes
-//! at the end.
+//! an end entry belongs to a run that is going on or was killed. Readers ignore zero-kind bytes at the end.
+//!
+//! # Version 1
+//!
+//! It is read as well. Its [`TaskRecord`] has 16 bytes of cores instead of 32; the fields behind them start 16
+//! bytes earlier, and as many more zeros end it.
 
 mod layout;
 mod read;
+mod version_1;
 mod write;
 
 pub use layout::{
@@ -57,7 +62,9 @@ pub(crate) use write::JournalFile;
 /// First bytes of every journal.
 pub const MAGIC: [u8; 8] = *b"ARGUSJNL";
 /// Changes whenever the layout of the header or of an entry does.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
+/// The oldest version that is still read.
+pub const OLDEST_VERSION: u32 = 1;
 /// Bytes of the header.
 pub const HEADER_BYTES: usize = 256;
 /// Bytes of an entry.

@@ -308,23 +308,13 @@ fn put_statistics(out: &mut Vec<u8>, statistics: &Statistics) {
 pub(crate) fn put_task_keys(out: &mut Vec<u8>, task: &TaskRecord, kernels: &[KernelInfo]) {
     let func_ids: FuncIds = task.func_ids.into_iter().collect();
     put(out, ", \"func_id\": ");
-    put_list(out, &func_ids, |out, &func_id| put_i64(out, func_id.into()));
+    put_list(out, func_ids.iter(), |out, &func_id| put_i64(out, func_id.into()));
     put(out, ", \"kernel\": ");
     put_string(out, &kernel_names(&func_ids, kernels));
     put(out, ", \"blocks\": ");
     put_u64(out, task.blocks.into());
     put(out, ", \"cores\": ");
-    let cores = u128::from(task.cores[1]) << 64 | u128::from(task.cores[0]);
-    out.push(b'[');
-    let mut left = cores;
-    while left != 0 {
-        if left != cores {
-            put(out, ", ");
-        }
-        put_u64(out, left.trailing_zeros().into());
-        left &= left - 1;
-    }
-    out.push(b']');
+    put_list(out, task.cores.iter(), |out, core| put_u64(out, core as u64));
     let dispatched = task.dispatch_order != u64::MAX;
     for (key, value) in [
         (", \"dispatch_order\": ", task.dispatch_order),

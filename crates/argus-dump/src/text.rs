@@ -90,9 +90,13 @@ pub(crate) fn put_string(out: &mut Vec<u8>, text: &str) {
 }
 
 /// `[1, 2]`
-pub(crate) fn put_list<T>(out: &mut Vec<u8>, items: &[T], put_item: impl Fn(&mut Vec<u8>, &T)) {
+pub(crate) fn put_list<T>(
+    out: &mut Vec<u8>,
+    items: impl IntoIterator<Item = T>,
+    put_item: impl Fn(&mut Vec<u8>, T),
+) {
     out.push(b'[');
-    for (index, item) in items.iter().enumerate() {
+    for (index, item) in items.into_iter().enumerate() {
         if index > 0 {
             out.extend_from_slice(b", ");
         }

@@ -1,7 +1,7 @@
 //! A task as the run left it.
 
 use argus_abi::capture::{EntryHeader, TaskEntry};
-use argus_abi::{TaskId, TaskState};
+use argus_abi::{CoreSet, TaskId, TaskState};
 
 use crate::kernel::FuncIds;
 
@@ -17,8 +17,8 @@ pub struct TaskInfo {
     /// Nanoseconds since the run began.
     pub dispatched_ns: u64,
     pub finished_ns: u64,
-    /// Bit per core that ran a part of it.
-    pub cores: [u64; 2],
+    /// The cores that ran a part of it.
+    pub cores: CoreSet,
     /// Scopes around the task when it was submitted.
     pub scope_depth: u32,
     /// How many arguments it has of either kind.
@@ -37,7 +37,7 @@ impl TaskInfo {
             dispatch_order: None,
             dispatched_ns: 0,
             finished_ns: 0,
-            cores: [0; 2],
+            cores: CoreSet::EMPTY,
             scope_depth: 0,
             tensors: 0,
             scalars: 0,
@@ -77,7 +77,7 @@ impl TaskInfo {
             tensors: self.tensors,
             scalars: self.scalars,
             state: self.state as u8,
-            reserved: [0; 39],
+            reserved: [0; 23],
         }
     }
 }

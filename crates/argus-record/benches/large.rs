@@ -13,10 +13,10 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use argus_abi::{ArgDirection, CoreType, DType, FuncId};
+use argus_chip::{A2A3SIM, A5SIM, Chip};
 use argus_record::{Names, RecordRequest, record};
 use argus_runtime::{
-    A2A3SIM, A5SIM, Arg, Device, HostArgs, HostTensor, KernelEntry, KernelTable, Orchestration, Platform,
-    Program, RunConfig,
+    Arg, Device, HostArgs, HostTensor, KernelEntry, KernelTable, Orchestration, Program, RunConfig,
 };
 use memmap2::MmapMut;
 
@@ -58,7 +58,7 @@ fn tensors() -> HostArgs {
     HostArgs { tensors: (0..TASKS).map(tensor).collect(), scalars: Vec::new() }
 }
 
-fn captured(platform: &'static Platform, args: &mut HostArgs, parent: &Path) -> Duration {
+fn captured(platform: &'static Chip, args: &mut HostArgs, parent: &Path) -> Duration {
     let directory = tempfile::tempdir_in(parent).expect("a directory");
     let began = Began::default();
     let request = RecordRequest { dedupe: false, ..RecordRequest::default() };

@@ -13,9 +13,10 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use argus_chip::Chip;
 use argus_dump::journal::{ENTRY_BYTES, Entry, HEADER_BYTES, Journal};
 use argus_record::{Names, RecordRequest, record};
-use argus_runtime::{Device, Platform, RunConfig};
+use argus_runtime::{Device, RunConfig};
 use argus_scenes::registry::{RuntimeKind, scene};
 
 const CHILD: &str = "ARGUS_BENCH_CHILD";
@@ -33,7 +34,7 @@ fn run(platform: &str, directory: &Path) {
     let prepared = (case.prepare)(runtime);
     let config = RunConfig { block_dim: case.block_dim, ..RunConfig::default() };
     let names = Names { scene: scene.name.into(), case: case.name.into(), runtime: runtime.name().into() };
-    let mut device = Device::new(Platform::by_name(platform).expect("a shipped platform"));
+    let mut device = Device::new(Chip::by_name(platform).expect("a shipped platform"));
     let (mut args, request) = (prepared.args, RecordRequest::default());
     let run = record(&mut device, &prepared.program, &mut args, &config, &request, &names, directory);
     assert!(run.result.is_ok() && run.problems.is_empty(), "{:?} {:?}", run.result, run.problems);

@@ -65,7 +65,7 @@ pub fn record(
         stats_only: request.stats == StatsMode::Instead,
         collect: request.collect,
     };
-    let platform = device.platform().name;
+    let chip = device.chip().name;
     // Arguments are named before the run borrows them.
     let named: Vec<_> = args.tensors.iter().map(|tensor| (tensor.name.clone(), tensor.dtype)).collect();
     let created = Cell::new(false);
@@ -73,7 +73,7 @@ pub fn record(
         let mut info = DumpInfo {
             scene: names.scene.clone(),
             case: names.case.clone(),
-            platform: platform.into(),
+            platform: chip.into(),
             runtime: names.runtime.clone(),
             level: request.level_name().into(),
             run_id: argus_dump::new_run_id(),

@@ -5,8 +5,9 @@
 //! them was computed from bytes that are not there. Neither can be found with one run.
 
 use argus_abi::{DType, Role};
+use argus_chip::Chip;
 use argus_facts::number;
-use argus_runtime::{KernelTable, Platform};
+use argus_runtime::KernelTable;
 
 use crate::error::ReplayError;
 use crate::rebuild::Poison;
@@ -101,18 +102,18 @@ pub struct Flaky {
 pub fn replay(
     task: &CapturedTask,
     kernels: &KernelTable,
-    platform: &'static Platform,
+    chip: &'static Chip,
     options: &Options,
     times: u32,
 ) -> Result<Proof, ReplayError> {
     let poison = Poison::of_run(task);
-    let outcome = run(task, kernels, platform, poison, options)?;
+    let outcome = run(task, kernels, chip, poison, options)?;
     let mut proof = Proof { outcome, verdicts: Vec::new(), times, flaky: Vec::new(), fails_otherwise: None };
     if proof.outcome.result.is_err() {
         return Ok(proof);
     }
     let quiet = Options { timeout: options.timeout, ..Options::default() };
-    let other = run(task, kernels, platform, Poison::OTHER, &quiet)?;
+    let other = run(task, kernels, chip, Poison::OTHER, &quiet)?;
     proof.fails_otherwise = other.result.as_ref().err().map(ToString::to_string);
     for (slot, tensor) in task.outputs() {
         let find = |outcome: &'_ Outcome| outcome.outputs.iter().position(|output| output.slot == slot);
@@ -122,7 +123,7 @@ pub fn replay(
         proof.verdicts.push(judge(task, slot, tensor, first, second));
     }
     for number in 2..=times {
-        let again = run(task, kernels, platform, poison, &quiet)?;
+        let again = run(task, kernels, chip, poison, &quiet)?;
         let what = match &again.result {
             Err(error) => Some(Err(error.to_string())),
             Ok(_) => first_change(task, &proof.outcome.outputs, &again.outputs).map(Ok),

@@ -3,7 +3,7 @@
 //! A dump says which kernels a task ran, and on which cores. Which of the two vector cores of a cluster a kernel
 //! had, only the cores tell.
 
-use argus_abi::{CoreType, FuncId, Member};
+use argus_abi::{CoreSet, CoreType, FuncId, Member};
 use argus_dump::read::Dump;
 
 use crate::code::Code;
@@ -14,7 +14,7 @@ use crate::task::MemberKernel;
 pub fn members(
     dump: &Dump,
     funcs: &[i32],
-    cores: Option<[u64; 2]>,
+    cores: Option<CoreSet>,
     code: &Code,
 ) -> Result<Vec<MemberKernel>, ReplayError> {
     let mut places = Places::new(dump, funcs, cores);
@@ -50,7 +50,7 @@ pub fn members(
 pub fn recorded_members(
     dump: &Dump,
     funcs: &[i32],
-    cores: Option<[u64; 2]>,
+    cores: Option<CoreSet>,
 ) -> Result<Vec<MemberKernel>, ReplayError> {
     let recorded: Vec<_> =
         funcs.iter().filter_map(|&func| dump.graph().and_then(|graph| graph.kernel(func))).collect();
@@ -89,7 +89,7 @@ struct Places {
 }
 
 impl Places {
-    fn new(dump: &Dump, funcs: &[i32], cores: Option<[u64; 2]>) -> Places {
+    fn new(dump: &Dump, funcs: &[i32], cores: Option<CoreSet>) -> Places {
         let mut vector = [Member::Aiv0, Member::Aiv1].into_iter();
         // A matrix kernel with one vector kernel: only the cores tell on which of the two places that one ran.
         if funcs.len() == 2 && cores.is_some_and(|cores| ran_on_second_vector_core(dump, cores)) {
@@ -107,11 +107,10 @@ impl Places {
     }
 }
 
-fn ran_on_second_vector_core(dump: &Dump, cores: [u64; 2]) -> bool {
+fn ran_on_second_vector_core(dump: &Dump, cores: CoreSet) -> bool {
     let clusters =
         dump.run().and_then(|run| run.configuration.get("clusters")).and_then(|value| value.as_u64());
     let Some(clusters) = clusters.and_then(|clusters| usize::try_from(clusters).ok()) else { return false };
-    let ran = (0..128).filter(|core| cores[core / 64] >> (core % 64) & 1 == 1);
-    let mut vector = ran.filter(|&core| core >= clusters).peekable();
+    let mut vector = cores.iter().filter(|&core| core >= clusters).peekable();
     vector.peek().is_some() && vector.all(|core| (core - clusters) % 2 == 1)
 }

@@ -9,10 +9,11 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use argus_abi::{Member, Role, Tensor};
+use argus_chip::Chip;
 use argus_gm::MemoryError;
 use argus_gm::view::ViewError;
 use argus_runtime::schedule::task::{Launch, Shape};
-use argus_runtime::{Alone, Device, KernelEntry, KernelTable, Platform, RunConfig, RunError, RunReport};
+use argus_runtime::{Alone, Device, KernelEntry, KernelTable, RunConfig, RunError, RunReport};
 use argus_tile::{Core, InstrLog, Kernel, KernelResult};
 
 use crate::error::ReplayError;
@@ -95,7 +96,7 @@ pub struct Outcome {
 pub fn run(
     task: &CapturedTask,
     kernels: &KernelTable,
-    platform: &'static Platform,
+    chip: &'static Chip,
     poison: Poison,
     options: &Options,
 ) -> Result<Outcome, ReplayError> {
@@ -107,7 +108,7 @@ pub fn run(
         rebuilt.placed.iter().filter(|placed| placed.role != Role::Input).map(|placed| placed.slot).collect();
     let initial = writes.iter().map(|&slot| rebuilt.gather(slot)).collect::<Result<Vec<_>, ViewError>>()?;
 
-    let (launch, clusters) = fit(&rebuilt.launch, platform);
+    let (launch, clusters) = fit(&rebuilt.launch, chip);
     let config = RunConfig {
         block_dim: Some(clusters),
         control_threads: Some(1),
@@ -116,7 +117,7 @@ pub fn run(
         ..RunConfig::default()
     };
     let alone = Alone { id: task.id, launch, args: rebuilt.args.clone() };
-    let result = Device::new(platform).run_alone(&attended, alone, &rebuilt.memory, &config);
+    let result = Device::new(chip).run_alone(&attended, alone, &rebuilt.memory, &config);
 
     let mut outputs = Vec::new();
     for (slot, initial) in writes.into_iter().zip(initial) {
@@ -141,12 +142,12 @@ pub fn run(
 /// How many clusters a launch gets. Whether its blocks started together is not captured. If they all fit the
 /// chip, starting them together is right for kernels that wait for each other and harmless for others; if they
 /// do not, they cannot have waited for each other in the run either.
-fn fit(launch: &Launch, platform: &Platform) -> (Launch, u32) {
+fn fit(launch: &Launch, chip: &Chip) -> (Launch, u32) {
     let per_cluster = if launch.shape() == Shape::Aiv { 2 } else { 1 };
     let needed = launch.blocks.div_ceil(per_cluster).max(1);
     let mut launch = launch.clone();
-    launch.sync_start = launch.blocks > 1 && needed <= platform.clusters;
-    (launch, needed.min(platform.clusters))
+    launch.sync_start = launch.blocks > 1 && needed <= chip.clusters;
+    (launch, needed.min(chip.clusters))
 }
 
 /// The same kernels, each with somebody who writes down what it does.

@@ -6,9 +6,9 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use argus_abi::{ArgDirection, CoreType, DType, FuncId, KernelArgs};
+use argus_chip::CHIPS;
 use argus_runtime::{
-    Arg, Device, HostArgs, HostTensor, KernelEntry, KernelTable, Orchestration, PLATFORMS, Program,
-    RunConfig, ScopeMode,
+    Arg, Device, HostArgs, HostTensor, KernelEntry, KernelTable, Orchestration, Program, RunConfig, ScopeMode,
 };
 use argus_tile::Core;
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
@@ -59,7 +59,7 @@ fn arguments() -> HostArgs {
 fn scheduling(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("scheduling");
     group.throughput(Throughput::Elements(TASKS)).sample_size(10).measurement_time(Duration::from_secs(4));
-    for platform in PLATFORMS {
+    for platform in CHIPS {
         for (name, chained) in [("independent", false), ("chain", true)] {
             let program = program(chained);
             group.bench_function(format!("{name}/{}", platform.name), |bencher| {

@@ -3,9 +3,9 @@
 use std::sync::Arc;
 
 use argus_abi::{ArgDirection, CoreType, DType, FuncId, KernelArgs};
+use argus_chip::A2A3SIM;
 use argus_runtime::{
-    A2A3SIM, Arg, Device, HostArgs, HostTensor, KernelEntry, KernelTable, Orchestration, Program, RunConfig,
-    ScopeMode,
+    Arg, Device, HostArgs, HostTensor, KernelEntry, KernelTable, Orchestration, Program, RunConfig, ScopeMode,
 };
 use argus_tile::Core;
 

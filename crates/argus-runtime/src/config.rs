@@ -2,11 +2,11 @@
 
 use std::time::Duration;
 
+use argus_chip::Chip;
 use argus_gm::Fill;
 
 use crate::error::ConfigError;
 use crate::inject::Injection;
-use crate::platform::Platform;
 
 /// Rings of a run; scope depth beyond shares the last.
 pub const RINGS: usize = 4;
@@ -42,9 +42,9 @@ pub enum Hazards {
 /// Configuration of one run.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunConfig {
-    /// Clusters to use; `None`: all of the platform.
+    /// Clusters to use; `None`: all of the chip.
     pub block_dim: Option<u32>,
-    /// Simulated control threads; `None`: all of the platform.
+    /// Simulated control threads; `None`: all of the chip.
     pub control_threads: Option<u32>,
     /// Host threads that execute control threads and cores; `None`: one per CPU.
     pub host_threads: Option<usize>,
@@ -86,23 +86,23 @@ impl Default for RunConfig {
 }
 
 impl RunConfig {
-    /// The number of clusters and control threads to use on `platform`.
-    pub(crate) fn resolve(&self, platform: &Platform) -> Result<(u32, u32), ConfigError> {
-        let clusters = self.block_dim.unwrap_or(platform.clusters);
-        let threads = self.control_threads.unwrap_or(platform.control_threads);
+    /// The number of clusters and control threads to use on `chip`.
+    pub(crate) fn resolve(&self, chip: &Chip) -> Result<(u32, u32), ConfigError> {
+        let clusters = self.block_dim.unwrap_or(chip.clusters);
+        let threads = self.control_threads.unwrap_or(chip.control_threads);
         match clusters {
             0 => return Err(ConfigError::NoBlocks),
-            asked if asked > platform.clusters => {
-                let (available, platform) = (platform.clusters, platform.name);
-                return Err(ConfigError::TooManyBlocks { asked, available, platform });
+            asked if asked > chip.clusters => {
+                let (available, chip) = (chip.clusters, chip.name);
+                return Err(ConfigError::TooManyBlocks { asked, available, chip });
             }
             _ => {}
         }
         match threads {
             0 => return Err(ConfigError::NoControlThreads),
-            asked if asked > platform.control_threads => {
-                let (available, platform) = (platform.control_threads, platform.name);
-                return Err(ConfigError::TooManyControlThreads { asked, available, platform });
+            asked if asked > chip.control_threads => {
+                let (available, chip) = (chip.control_threads, chip.name);
+                return Err(ConfigError::TooManyControlThreads { asked, available, chip });
             }
             _ => {}
         }

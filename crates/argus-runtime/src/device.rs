@@ -1,4 +1,4 @@
-//! A device: global memory of a platform, and the runs on it.
+//! A device: global memory of a chip, and the runs on it.
 
 mod alone;
 
@@ -9,7 +9,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use argus_abi::{ArgDirection, Tensor};
-use argus_capture::{Account, CaptureConfig, Recorder, Session};
+use argus_capture::{Account, CaptureConfig, Recorder, Session, TransportKind};
+use argus_chip::{CapturePath, Chip};
 use argus_facts::{Edge, RunTimes, Selection, Sink};
 use argus_gm::{Buffer, Fill, GlobalMemory, MemoryError};
 
@@ -21,12 +22,11 @@ use crate::graph::hbg::{Hbg, TensorPair};
 use crate::graph::trb::Trb;
 use crate::inject::{self, Injected, Injector};
 use crate::monitor;
-use crate::platform::Platform;
 use crate::program::{EntryArgs, HostArgs, Orchestration, Program};
 use crate::schedule::Scheduler;
 use crate::schedule::capture::Capture;
-use crate::schedule::chip::Chip;
 use crate::schedule::clock::Clock;
+use crate::schedule::cores::Cores;
 use crate::schedule::crew::{Crew, panic_message};
 use crate::schedule::hooks::Hooks;
 use crate::schedule::ring::Ring;
@@ -39,7 +39,7 @@ pub use alone::Alone;
 /// One simulated device. Several live side by side in one process; they share nothing.
 #[derive(Debug)]
 pub struct Device {
-    platform: &'static Platform,
+    chip: &'static Chip,
     /// Set when a kernel never gave its thread back: that thread may still touch this device's memory.
     abandoned: bool,
     /// Set by anybody to end the run that goes on.
@@ -124,9 +124,10 @@ struct Stage {
 }
 
 impl Device {
-    pub fn new(platform: &'static Platform) -> Device {
+    pub fn new(chip: &'static Chip) -> Device {
+        chip.check();
         Device {
-            platform,
+            chip,
             abandoned: false,
             interrupt: Arc::default(),
             watch: Watch::default(),
@@ -135,8 +136,8 @@ impl Device {
         }
     }
 
-    pub fn platform(&self) -> &'static Platform {
-        self.platform
+    pub fn chip(&self) -> &'static Chip {
+        self.chip
     }
 
     /// Setting the flag ends the run that goes on, soon and in order.
@@ -213,7 +214,10 @@ impl Device {
                 lanes,
                 entries_per_lane: entries,
                 payload_bytes_per_lane: payload_bytes,
-                transport: self.platform.transport,
+                transport: match self.chip.capture_path {
+                    CapturePath::Mapped => TransportKind::Mapped,
+                    CapturePath::Copied => TransportKind::Copied,
+                },
             },
             Collect::AfterSync { memory_per_lane } => CaptureConfig::after_sync(lanes, memory_per_lane),
         }
@@ -225,7 +229,7 @@ impl Device {
         if self.abandoned {
             return Err(ConfigError::Abandoned.into());
         }
-        let (clusters, control_threads) = config.resolve(self.platform)?;
+        let (clusters, control_threads) = config.resolve(self.chip)?;
         args.check()?;
         inject::check(&config.injections, &program.kernels)?;
         // Memory of its own for each run: what a run leaves behind cannot reach the next.
@@ -268,9 +272,9 @@ impl Device {
         });
         let stop = Arc::new(AtomicBool::new(false));
         let scheduler = Arc::new_cyclic(|this| {
-            let chip = Chip::new(self.platform, clusters as usize, config.fill, Arc::clone(&memory), &stop);
+            let cores = Cores::new(self.chip, clusters as usize, config.fill, Arc::clone(&memory), &stop);
             let (kernels, crew) = (program.kernels.clone(), Crew::new(this.clone()));
-            Scheduler::new(chip, kernels, rings, recorders, Arc::clone(&stop), crew, hooks)
+            Scheduler::new(cores, kernels, rings, recorders, Arc::clone(&stop), crew, hooks)
         });
         let seen = self.watch.show(&scheduler);
         let started = Instant::now();

@@ -49,12 +49,12 @@ impl std::fmt::Display for KernelSite {
 pub enum ConfigError {
     #[error("block-dim must be at least 1")]
     NoBlocks,
-    #[error("block-dim {asked} is more than the {available} clusters of {platform}")]
-    TooManyBlocks { asked: u32, available: u32, platform: &'static str },
+    #[error("block-dim {asked} is more than the {available} clusters of {chip}")]
+    TooManyBlocks { asked: u32, available: u32, chip: &'static str },
     #[error("at least one control thread is needed")]
     NoControlThreads,
-    #[error("{asked} control threads are more than the {available} of {platform}")]
-    TooManyControlThreads { asked: u32, available: u32, platform: &'static str },
+    #[error("{asked} control threads are more than the {available} of {chip}")]
+    TooManyControlThreads { asked: u32, available: u32, chip: &'static str },
     #[error("ring {ring}: a task window must be a power of 2 and at least 4, not {window}")]
     Window { ring: usize, window: u32 },
     #[error("ring {ring}: a heap must be at least 1024 bytes, not {heap}")]

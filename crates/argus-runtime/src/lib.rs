@@ -1,4 +1,4 @@
-//! Graphs and chips.
+//! Graphs on a simulated chip.
 //!
 //! In comes a [`Program`]: an orchestration that describes tasks, and the kernels they run. Out come the
 //! results, or an error that names task, kernel, core and instruction.
@@ -10,7 +10,6 @@
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`platform`] | the chips, as data |
 //! | [`config`], [`program`], [`kernels`] | what a caller chooses and hands over |
 //! | [`graph`] | three builders: how a task gets its edges and its memory |
 //! | [`schedule`] | one path from "ready" to "reclaimed" |
@@ -30,7 +29,6 @@ pub mod graph;
 pub mod inject;
 pub mod kernels;
 mod monitor;
-pub mod platform;
 pub mod program;
 pub mod schedule;
 mod structure;
@@ -47,6 +45,5 @@ pub use graph::hbg::{Hbg, SlotInfo};
 pub use graph::trb::Trb;
 pub use inject::{Injected, Injection, InjectionError, InjectionKind};
 pub use kernels::{KernelEntry, KernelTable, SourceFile};
-pub use platform::{A2A3SIM, A5SIM, PLATFORMS, Platform, PlatformError};
 pub use program::{EntryArgs, HostArgs, HostTensor, Orchestration, Program};
 pub use watch::{Look, Watch};

@@ -41,7 +41,7 @@ pub fn watch(scheduler: &Scheduler, limit: Duration, interrupt: &AtomicBool) -> 
         if now.counts != progress.counts || now.cores != progress.cores || capturing {
             progress = now;
         } else if progress.at.elapsed() >= limit {
-            stuck_core = scheduler.chip.cells().find(|(_, cell)| cell.activity.current().is_some());
+            stuck_core = scheduler.cores.cells().find(|(_, cell)| cell.activity.current().is_some());
             let site = stuck_core.and_then(|(core, _)| site_of(scheduler, core));
             scheduler.end(Some(match site {
                 Some(site) => RunError::Stuck { site, at: String::new(), limit, abandoned: "" },
@@ -76,7 +76,7 @@ struct Progress {
 impl Progress {
     fn of(scheduler: &Scheduler) -> Progress {
         let counts = (scheduler.submitted(), scheduler.completed());
-        let cores = scheduler.chip.cells().map(|(_, cell)| cell.mailbox.condition()).collect();
+        let cores = scheduler.cores.cells().map(|(_, cell)| cell.mailbox.condition()).collect();
         Progress { counts, cores, at: Instant::now() }
     }
 }
@@ -92,7 +92,7 @@ fn find_deadlock(scheduler: &Scheduler) -> Option<RunError> {
 }
 
 fn site_of(scheduler: &Scheduler, core: usize) -> Option<KernelSite> {
-    let cell = scheduler.chip.cell(core);
+    let cell = scheduler.cores.cell(core);
     let (task, func, block) = cell.activity.current()?;
     let entry = scheduler.kernels.get(func)?;
     let (kernel, core_type) = (entry.name.to_owned(), entry.core_type);

@@ -12,8 +12,8 @@
 pub mod bell;
 pub mod bits;
 pub mod capture;
-pub mod chip;
 pub mod clock;
+pub mod cores;
 pub mod crew;
 pub mod hooks;
 pub mod lane;
@@ -40,8 +40,8 @@ use argus_facts::{CoreTimes, Edge, PartTime, RunTimes};
 use bell::Bell;
 use bits::CoreBits;
 use capture::Capture;
-use chip::{Chip, Dispatch};
 use clock::Clock;
+use cores::{Cores, Dispatch};
 use crew::Crew;
 use hooks::Hooks;
 use lane::{Lane, LaneSignals};
@@ -65,7 +65,7 @@ pub struct Queues {
 
 /// Everything the threads of one run share.
 pub struct Scheduler {
-    pub chip: Chip,
+    pub cores: Cores,
     pub kernels: KernelTable,
     pub rings: Vec<Ring>,
     pub queues: Queues,
@@ -93,7 +93,7 @@ pub struct Scheduler {
 impl Scheduler {
     /// One lane for each of `recorders`, which are there if the run is captured.
     pub fn new(
-        chip: Chip,
+        cores: Cores,
         kernels: KernelTable,
         rings: Vec<Ring>,
         recorders: Vec<Option<Recorder>>,
@@ -102,12 +102,12 @@ impl Scheduler {
         hooks: Option<Hooks>,
     ) -> Scheduler {
         let lanes = recorders.len();
-        let lane = |(index, recorder)| Mutex::new(Lane::new(index, lanes, &chip, hooks.is_some(), recorder));
+        let lane = |(index, recorder)| Mutex::new(Lane::new(index, lanes, &cores, hooks.is_some(), recorder));
         Scheduler {
             lanes: recorders.into_iter().enumerate().map(lane).collect(),
             hooks,
             signals: (0..lanes).map(|_| LaneSignals::default()).collect(),
-            chip,
+            cores,
             kernels,
             rings,
             queues: Queues::default(),
@@ -291,7 +291,7 @@ impl Scheduler {
     fn post(&self, core: usize, member: Member, token: Token, task: &Arc<Task>, block: u32) {
         let Work::Kernels(launch) = &task.work else { return };
         let Some(func) = launch.kernel_at(member) else { return };
-        self.chip.cell(core).mailbox.post(token, |Dispatch { payload, task: slot, posted_ns }| {
+        self.cores.cell(core).mailbox.post(token, |Dispatch { payload, task: slot, posted_ns }| {
             payload.function = u64::from(func.0);
             for (arg, tensor) in payload.args.iter_mut().zip(&task.args.tensors) {
                 *arg = std::ptr::from_ref(tensor) as u64;
@@ -320,14 +320,14 @@ impl Scheduler {
     /// Runs one kernel on some core that has an unread token. True if there was one.
     fn run_one(&self, worker: usize) -> bool {
         // Workers start at different cores so that they rarely meet.
-        let from = worker * self.chip.clusters / 2;
-        let marked = || self.runnable.iter();
+        let from = worker * self.cores.clusters / 2;
+        let marked = || self.runnable.marks().iter();
         let mut order = marked().filter(|&core| core >= from).chain(marked().filter(|&core| core < from));
         order.any(|core| self.run_core(core))
     }
 
     fn run_core(&self, core: usize) -> bool {
-        let cell = self.chip.cell(core);
+        let cell = self.cores.cell(core);
         // A core that somebody runs will be looked at again when that kernel ends.
         let Ok(mut engine) = cell.engine.try_lock() else { return false };
         self.runnable.clear(core);
@@ -348,7 +348,7 @@ impl Scheduler {
             self.runnable.mark(core);
         }
         if completed {
-            let (lane, number) = Lane::home_of(self.chip.cluster_of(core), cell.member, self.lanes.len());
+            let (lane, number) = Lane::home_of(self.cores.cluster_of(core), cell.member, self.lanes.len());
             self.signals[lane].reported.mark(number);
             self.bell.ring();
         }
@@ -356,8 +356,8 @@ impl Scheduler {
     }
 
     /// Runs a kernel; false if it failed, which ends the run.
-    fn run_kernel(&self, core: usize, engine: &mut chip::Engine, dispatch: &Dispatch, task: &Task) -> bool {
-        let cell = self.chip.cell(core);
+    fn run_kernel(&self, core: usize, engine: &mut cores::Engine, dispatch: &Dispatch, task: &Task) -> bool {
+        let cell = self.cores.cell(core);
         let Work::Kernels(launch) = &task.work else { return true };
         let func = FuncId(dispatch.payload.function as u32);
         let entry = self.kernels.get(func).expect("the builder accepts registered kernels only");
@@ -365,7 +365,7 @@ impl Scheduler {
         cell.activity.begin(task.id, func, block);
         let _partner = launch.waits_for_partners().then(|| self.crew.enter_waiting_kernel());
         let started_ns = self.clock().map(Clock::now);
-        let machine = self.chip.core_of(cell, engine);
+        let machine = self.cores.core_of(cell, engine);
         let args = KernelArgs::new(&dispatch.payload, &task.args.tensors, task.args.scalars.len());
         machine.begin_kernel(cell.member);
         let result = catch_unwind(AssertUnwindSafe(|| entry.kernel.run(machine, &args)));
@@ -423,10 +423,10 @@ impl Scheduler {
     /// When what ran where; to be asked once, when the run is over.
     pub fn take_times(&self) -> Option<(RunTimes, Vec<Edge>)> {
         let clock = self.clock()?;
-        let cores = self.chip.cells().filter_map(|(core, cell)| {
+        let cores = self.cores.cells().filter_map(|(core, cell)| {
             // A core whose kernel never came back keeps what it knows.
             let parts = std::mem::take(&mut cell.engine.try_lock().ok()?.parts);
-            let cluster = self.chip.cluster_of(core) as u32;
+            let cluster = self.cores.cluster_of(core) as u32;
             (!parts.is_empty()).then_some(CoreTimes {
                 core: core as u32,
                 cluster,

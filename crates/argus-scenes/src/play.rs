@@ -2,13 +2,14 @@
 
 use std::time::Duration;
 
-use argus_runtime::{Device, HostArgs, Injection, Platform, Program, RunConfig, RunError, RunReport};
+use argus_chip::Chip;
+use argus_runtime::{Device, HostArgs, Injection, Program, RunConfig, RunError, RunReport};
 use thiserror::Error;
 
 use crate::compare::{LengthMismatch, OutputVerdict, Tolerance, compare};
 use crate::registry::{Case, Expected, Prepared, RuntimeKind, elements};
 
-/// What a caller may say about playing a case; everything else comes from the case and the platform.
+/// What a caller may say about playing a case; everything else comes from the case and the chip.
 #[derive(Clone, Debug, Default)]
 pub struct PlayOptions {
     pub block_dim: Option<u32>,
@@ -62,14 +63,14 @@ pub enum PlayError {
     Length(#[from] LengthMismatch),
 }
 
-/// Plays a case on a platform.
+/// Plays a case on a chip.
 pub fn play(
     case: &Case,
     runtime: RuntimeKind,
-    platform: &'static Platform,
+    chip: &'static Chip,
     options: &PlayOptions,
 ) -> Result<Played, PlayError> {
-    play_with(case, runtime, platform, options, |stage| {
+    play_with(case, runtime, chip, options, |stage| {
         Ok(stage.device.run(stage.program, stage.args, stage.config)?)
     })
 }
@@ -88,15 +89,15 @@ pub struct Stage<'a> {
 pub fn play_with<E: From<LengthMismatch>>(
     case: &Case,
     runtime: RuntimeKind,
-    platform: &'static Platform,
+    chip: &'static Chip,
     options: &PlayOptions,
     mut run: impl FnMut(Stage<'_>) -> Result<RunReport, E>,
 ) -> Result<Played, E> {
     let Prepared { program, args, tolerance, golden, configure } = (case.prepare)(runtime);
     let mut config = RunConfig {
         // A case made for a larger chip uses what this one has.
-        block_dim: case.block_dim.map(|clusters| clusters.min(platform.clusters)),
-        control_threads: case.control_threads.map(|threads| threads.min(platform.control_threads)),
+        block_dim: case.block_dim.map(|clusters| clusters.min(chip.clusters)),
+        control_threads: case.control_threads.map(|threads| threads.min(chip.control_threads)),
         ..RunConfig::default()
     };
     configure(&mut config);
@@ -119,7 +120,7 @@ pub fn play_with<E: From<LengthMismatch>>(
         configure(&mut config);
     }
     let tolerance = options.tolerance.unwrap_or(tolerance);
-    let mut device = Device::new(platform);
+    let mut device = Device::new(chip);
     let mut expected: Option<Vec<Expected>> = None;
     let mut rounds = Vec::new();
     for round in 0..options.rounds.max(1) {

@@ -64,7 +64,7 @@ pub struct Case {
     pub aliases: &'static [&'static str],
     /// Runtimes it is written for; the first is the default.
     pub runtimes: &'static [RuntimeKind],
-    /// Clusters and control threads it is meant for; the platform's all if nothing is said.
+    /// Clusters and control threads it is meant for; the chip's all if nothing is said.
     pub block_dim: Option<u32>,
     pub control_threads: Option<u32>,
     pub prepare: fn(RuntimeKind) -> Prepared,

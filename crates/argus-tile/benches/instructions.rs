@@ -9,10 +9,9 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use argus_abi::{CoreType, DType, Tensor};
+use argus_chip::A2A3SIM;
 use argus_gm::{Fill, GlobalMemory};
-use argus_tile::{
-    ClusterPipes, Core, CoreConfig, CoreSizes, CoreStatus, GlobalShape, RoundMode, Saturation, Tile,
-};
+use argus_tile::{ClusterPipes, Core, CoreConfig, CoreStatus, GlobalShape, RoundMode, Saturation, Tile};
 use criterion::{Criterion, criterion_group, criterion_main};
 use multiversion::multiversion;
 
@@ -22,7 +21,7 @@ const AREA: usize = SIDE * SIDE;
 fn core(core_type: CoreType) -> (Core, Arc<GlobalMemory>) {
     let memory = Arc::new(GlobalMemory::new());
     let status = Arc::new(CoreStatus::new(Arc::new(AtomicBool::new(false))));
-    let config = CoreConfig { sizes: CoreSizes::A2A3, core_type, fill: Fill::Zero };
+    let config = CoreConfig { sizes: A2A3SIM.core_sizes, core_type, fill: Fill::Zero };
     (Core::new(config, memory.clone(), Arc::new(ClusterPipes::new()), status), memory)
 }
 

@@ -79,16 +79,18 @@ impl Core {
                 memory.check("src", src, &[Space::Vec])?;
                 check_type("src", src, dst.dtype)?;
                 let region = dst.region();
-                let from = match opcode {
-                    Opcode::Trowexpand => Region { rows: region.rows, cols: 1 },
-                    _ => Region { rows: 1, cols: region.cols },
+                let column = opcode == Opcode::Trowexpand;
+                let from = if column {
+                    Region { rows: region.rows, cols: 1 }
+                } else {
+                    Region { rows: 1, cols: region.cols }
                 };
                 check_region("src", src, from.rows, from.cols)?;
                 by_width!(dst.dtype, T => {
                     memory.unpack::<T>(0, src, from);
                     let [from, to, ..] = &mut memory.scratch;
                     let to = to.take::<T>(region.elements());
-                    if opcode == Opcode::Trowexpand {
+                    if column {
                         let from = from.take::<T>(region.rows);
                         for (line, &value) in to.chunks_exact_mut(region.cols.max(1)).zip(&*from) {
                             line.fill(value);

@@ -5,6 +5,7 @@ use core::panic::Location;
 use std::sync::Arc;
 
 use argus_abi::{CoreType, Member};
+use argus_chip::CoreSizes;
 use argus_gm::{Fill, GlobalMemory};
 
 use crate::fault::Fault;
@@ -14,7 +15,6 @@ use crate::memory::Memory;
 use crate::observe::Observer;
 use crate::opcode::Opcode;
 use crate::pipe::ClusterPipes;
-use crate::sizes::CoreSizes;
 use crate::space::Space;
 use crate::status::CoreStatus;
 use crate::sync::Flags;

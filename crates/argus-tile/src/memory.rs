@@ -3,13 +3,13 @@
 use core::ops::Range;
 
 use argus_abi::{CoreType, DType};
+use argus_chip::CoreSizes;
 use argus_gm::Fill;
 use bytemuck::Pod;
 
 use crate::fault::{Fault, FaultKind};
 use crate::layout::{Layout, Walk};
 use crate::pack::{pack, unpack};
-use crate::sizes::CoreSizes;
 use crate::space::Space;
 use crate::store::{Scratch, Store};
 use crate::tile::{Region, Tile};
@@ -131,7 +131,7 @@ impl Memory {
             return Err(Fault::new(FaultKind::Misaligned, text));
         }
         check_shape(tile)?;
-        let (size, end) = (self.sizes.of(tile.space), u64::from(tile.addr) + tile.storage_bytes());
+        let (size, end) = (tile.space.bytes_of(&self.sizes), u64::from(tile.addr) + tile.storage_bytes());
         if end > u64::from(size) {
             let text = format!(
                 "the tile occupies {:#x}..{end:#x}, but {} ends at {size:#x}",
@@ -190,7 +190,7 @@ impl Memory {
     }
 
     pub fn size(&self, space: Space) -> usize {
-        self.sizes.of(space) as usize
+        space.bytes_of(&self.sizes) as usize
     }
 
     /// Unpacks the region of a checked tile that starts at `origin` into a scratch slot.

@@ -168,7 +168,37 @@ impl Opcode {
             | Opcode::Dcci
             | Opcode::Dsb
             | Opcode::Tfree => Pipe::S,
-            _ => Pipe::V,
+            Opcode::Tadd
+            | Opcode::Tsub
+            | Opcode::Tmul
+            | Opcode::Tdiv
+            | Opcode::Tmax
+            | Opcode::Tmin
+            | Opcode::Tadds
+            | Opcode::Tsubs
+            | Opcode::Tmuls
+            | Opcode::Tdivs
+            | Opcode::Tmaxs
+            | Opcode::Tmins
+            | Opcode::Texp
+            | Opcode::Tlog
+            | Opcode::Tsqrt
+            | Opcode::Trsqrt
+            | Opcode::Trecip
+            | Opcode::Tneg
+            | Opcode::Tabs
+            | Opcode::Tcvt
+            | Opcode::Ttrans
+            | Opcode::Trowsum
+            | Opcode::Trowmax
+            | Opcode::Trowexpand
+            | Opcode::Trowexpandmul
+            | Opcode::Trowexpandsub
+            | Opcode::Trowexpanddiv
+            | Opcode::Tcolexpand
+            | Opcode::Tcolexpandmul
+            | Opcode::Tgather
+            | Opcode::TgatherMask => Pipe::V,
         }
     }
 }

@@ -3,6 +3,7 @@
 use core::fmt;
 
 use argus_abi::CoreType;
+use argus_chip::CoreSizes;
 
 /// A memory space, numbered like the tile types that live in it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -68,6 +69,21 @@ impl Space {
         match self {
             Space::Vec => CoreType::Aiv,
             _ => CoreType::Aic,
+        }
+    }
+
+    /// Bytes of this memory on a core of these sizes.
+    pub const fn bytes_of(self, sizes: &CoreSizes) -> u32 {
+        match self {
+            Space::Vec => sizes.ub,
+            Space::Mat => sizes.l1,
+            Space::Left => sizes.l0a,
+            Space::Right => sizes.l0b,
+            Space::Acc => sizes.l0c,
+            Space::Bias => sizes.bias,
+            Space::Scaling => sizes.scaling,
+            Space::ScaleLeft => sizes.scale_left,
+            Space::ScaleRight => sizes.scale_right,
         }
     }
 }

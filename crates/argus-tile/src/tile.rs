@@ -122,7 +122,7 @@ impl Tile {
         Tile::new(Space::Left, dtype, rows, cols, Layout::Nz, 512)
     }
 
-    /// A left operand in L0A in the layout that kernels generated for a2a3 spell.
+    /// A left operand in L0A in the row-by-row layout that some generated kernels spell.
     pub const fn left_zz(dtype: DType, rows: u32, cols: u32) -> Tile {
         Tile::new(Space::Left, dtype, rows, cols, Layout::Zz, 512)
     }

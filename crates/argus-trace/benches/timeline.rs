@@ -6,13 +6,10 @@ use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use argus_abi::{CoreType, DType, Member, Tensor};
+use argus_chip::A2A3SIM;
 use argus_gm::{Fill, GlobalMemory};
-use argus_tile::{
-    ClusterPipes, Core, CoreConfig, CoreSizes, CoreStatus, GlobalShape, KernelResult, Pipe, Tile,
-};
-use argus_trace::{
-    Chip, CoreLog, GlobalBuffer, Params, Settings, Sources, Stamp, TaskLog, Timeline, check, write,
-};
+use argus_tile::{ClusterPipes, Core, CoreConfig, CoreStatus, GlobalShape, KernelResult, Pipe, Tile};
+use argus_trace::{CoreLog, GlobalBuffer, Params, Settings, Sources, Stamp, TaskLog, Timeline, check, write};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 /// Instructions of the kernel.
@@ -59,7 +56,7 @@ fn task() -> TaskLog {
         GlobalBuffer { name: name.into(), addr, bytes }
     };
     let buffers = vec![buffer("x"), buffer("y")];
-    let config = CoreConfig { sizes: CoreSizes::A2A3, core_type: CoreType::Aiv, fill: Fill::Zero };
+    let config = CoreConfig { sizes: A2A3SIM.core_sizes, core_type: CoreType::Aiv, fill: Fill::Zero };
     let status = Arc::new(CoreStatus::new(Arc::new(AtomicBool::new(false))));
     let mut core = Core::new(config, memory, Arc::new(ClusterPipes::new()), status);
     core.start_log();
@@ -69,12 +66,12 @@ fn task() -> TaskLog {
     kernel(&mut core, &x, &y).expect("the kernel runs");
     let log = core.take_log().expect("the log was started");
     let cores = vec![CoreLog { member: Member::Aiv0, block: 0, log }];
-    TaskLog { name: "million".into(), chip: Chip::A2a3, cores, buffers }
+    TaskLog { name: "million".into(), chip: &A2A3SIM, cores, buffers }
 }
 
 fn timelines(criterion: &mut Criterion) {
     let task = task();
-    let params = Params::of(Chip::A2a3);
+    let params = Params::of(&A2A3SIM).expect("the set ships");
     let mut group = criterion.benchmark_group("timeline");
     group.throughput(Throughput::Elements(INSTRUCTIONS));
     group.sample_size(10).warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(10));

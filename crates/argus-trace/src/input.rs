@@ -1,37 +1,14 @@
 //! What comes in: the instruction logs of the cores that ran one task.
 
 use argus_abi::Member;
+use argus_chip::Chip;
 use argus_tile::InstrLog;
-
-/// The generation of a chip.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Chip {
-    A2a3,
-    A5,
-}
-
-impl Chip {
-    pub const fn name(self) -> &'static str {
-        match self {
-            Chip::A2a3 => "a2a3",
-            Chip::A5 => "a5",
-        }
-    }
-
-    /// What MindStudio Insight calls the chip in its memory map.
-    pub(crate) const fn insight_name(self) -> &'static str {
-        match self {
-            Chip::A2a3 => "910B",
-            Chip::A5 => "910A5",
-        }
-    }
-}
 
 /// The instructions of one task, core by core.
 #[derive(Clone, Debug)]
 pub struct TaskLog {
     pub name: String,
-    pub chip: Chip,
+    pub chip: &'static Chip,
     pub cores: Vec<CoreLog>,
     /// The buffers in global memory that the task was given. Addresses in files count from these, so that two
     /// runs of one task give the same files; memory outside them is numbered in the order of its first use.

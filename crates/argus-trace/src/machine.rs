@@ -1,6 +1,10 @@
 //! The machine that tile instructions are lowered to: lanes, mnemonics, and one instruction with its times.
 
+mod vector;
+
 use argus_tile::{Flag, Pipe};
+
+pub(crate) use vector::VectorInstr;
 
 /// A row of the timeline. Instructions of one pipe may lie on several lanes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
@@ -180,37 +184,6 @@ mnemonics! {
     RvVcmax = "RV_VCMAX",
     RvVgather = "RV_VGATHER",
     RvVsqz = "RV_VSQZ",
-}
-
-impl Mnemonic {
-    /// The register form of a vector instruction inside an A5 vector function; `None` if all it does is load
-    /// and store.
-    pub(crate) const fn register_form(self) -> Option<Mnemonic> {
-        Some(match self {
-            Mnemonic::Vdup | Mnemonic::MoveV => Mnemonic::RvVdup,
-            Mnemonic::Vadd => Mnemonic::RvVadd,
-            Mnemonic::Vsub => Mnemonic::RvVsub,
-            Mnemonic::Vmul => Mnemonic::RvVmul,
-            Mnemonic::Vdiv => Mnemonic::RvVdiv,
-            Mnemonic::Vmax => Mnemonic::RvVmax,
-            Mnemonic::Vmin => Mnemonic::RvVmin,
-            Mnemonic::Vadds => Mnemonic::RvVadds,
-            Mnemonic::Vmuls => Mnemonic::RvVmuls,
-            Mnemonic::Vmaxs => Mnemonic::RvVmaxs,
-            Mnemonic::Vmins => Mnemonic::RvVmins,
-            Mnemonic::Vexp => Mnemonic::RvVexp,
-            Mnemonic::Vln => Mnemonic::RvVln,
-            Mnemonic::Vsqrt => Mnemonic::RvVsqrt,
-            Mnemonic::Vrsqrt => Mnemonic::RvVrsqrt,
-            Mnemonic::Vabs => Mnemonic::RvVabs,
-            Mnemonic::Vconv => Mnemonic::RvVcvt,
-            Mnemonic::Vcadd => Mnemonic::RvVcadd,
-            Mnemonic::Vcmax => Mnemonic::RvVcmax,
-            Mnemonic::Vgather => Mnemonic::RvVgather,
-            Mnemonic::Vreducev2 => Mnemonic::RvVsqz,
-            _ => return None,
-        })
-    }
 }
 
 /// A way that bytes go.

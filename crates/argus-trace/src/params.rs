@@ -1,29 +1,25 @@
 //! The numbers of the timing model: one set for each chip, each number with its source, all of them open to a
 //! user's file.
 //!
-//! A user's file is JSON of the same shape as `data/a2a3.json` and holds only what it changes. Every key must
-//! be one that the set knows, every number finite and not negative; anything else is an error that names it.
+//! A user's file is JSON of the same shape as a chip's set and holds only what it changes. Every key must be
+//! one that the set knows, every number finite and not negative; anything else is an error that names it.
+
+mod changes;
+mod rows;
 
 use std::collections::BTreeMap;
 use std::path::{Path as FilePath, PathBuf};
 
+use argus_chip::Chip;
 use serde::Deserialize;
-use serde_json::{Map, Value};
+use serde_json::{Map, Value, json};
 
-use crate::input::Chip;
-use crate::machine::{Mnemonic, Path};
+use crate::machine::{Path, VectorInstr};
+use changes::Changes;
+use rows::{ROW_EXPAND, ROWS, WIDTHS};
 
-const A2A3: &str = include_str!("../data/a2a3.json");
-const A5: &str = include_str!("../data/a5.json");
 /// More would be a mistake, and sums stay far from the end of the counters.
 const LARGEST: f64 = 1e9;
-/// Cost row for what has none of its own.
-const DEFAULT: &str = "DEFAULT";
-/// Cost row of a column that is spread over its row.
-const ROW_EXPAND: &str = "ROWEXPAND";
-/// Endings of a cost row for elements of one width, and for rows that do not follow each other in memory.
-const WIDTHS: [&str; 2] = [".b16", ".b8"];
-const ROWS: &str = ".rows";
 
 /// Why a parameter file was refused.
 #[derive(Debug, thiserror::Error)]
@@ -42,12 +38,15 @@ pub enum ParamsError {
     OutOfRange { file: String, key: String, value: f64, low: &'static str },
     #[error("{file} is for {found}, the task ran on {wanted}")]
     WrongChip { file: String, found: String, wanted: &'static str },
+    #[error("the timing set of {chip} has no row `{row}`")]
+    MissingRow { chip: &'static str, row: String },
 }
 
 /// A resolved set of parameters.
 #[derive(Clone, Debug)]
 pub struct Params {
     set: Set,
+    chip: &'static str,
     vector: Vec<[[VectorCost; 2]; 3]>,
     row_expand: VectorCost,
     paths: Vec<PathCost>,
@@ -57,7 +56,8 @@ pub struct Params {
 #[serde(deny_unknown_fields)]
 struct Set {
     name: String,
-    chip: String,
+    #[serde(rename = "chip")]
+    _chip: String,
     clock: Clock,
     issue: Fixed,
     scalar: Fixed,
@@ -143,78 +143,61 @@ pub(crate) struct Shape {
 
 impl Params {
     /// The set that ships for a chip.
-    pub fn of(chip: Chip) -> Params {
-        let text = match chip {
-            Chip::A2a3 => A2A3,
-            Chip::A5 => A5,
-        };
-        let set = serde_json::from_str(text).expect("the shipped parameters are tested");
-        Params::resolve(set)
+    pub fn of(chip: &'static Chip) -> Result<Params, ParamsError> {
+        Params::resolve(chip, shipped(chip)?, chip.name)
     }
 
     /// The chip's set with the changes that a user's file makes.
-    pub fn from_file(chip: Chip, path: &FilePath) -> Result<Params, ParamsError> {
+    pub fn from_file(chip: &'static Chip, path: &FilePath) -> Result<Params, ParamsError> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| ParamsError::Read { path: path.to_owned(), source })?;
         Params::with_changes(chip, &text, &path.display().to_string())
     }
 
     /// The chip's set with changes; `file` is what messages call them.
-    pub fn with_changes(chip: Chip, changes: &str, file: &str) -> Result<Params, ParamsError> {
+    pub fn with_changes(chip: &'static Chip, changes: &str, file: &str) -> Result<Params, ParamsError> {
         let changes: Value = serde_json::from_str(changes)
             .map_err(|source| ParamsError::Syntax { file: file.to_owned(), source })?;
         let Value::Object(changes) = changes else {
             return Err(ParamsError::NotAnObject { file: file.to_owned() });
         };
-        let base = match chip {
-            Chip::A2a3 => A2A3,
-            Chip::A5 => A5,
-        };
-        let mut set: Map<String, Value> = serde_json::from_str(base)
-            .map_err(|source| ParamsError::Syntax { file: "shipped".into(), source })?;
-        if let Some(found) = changes.get("chip").filter(|found| *found != chip.name()) {
+        let mut set = shipped(chip)?;
+        if let Some(found) = changes.get("chip").filter(|found| *found != chip.hardware) {
             let found = found.as_str().map_or_else(|| found.to_string(), str::to_owned);
-            return Err(ParamsError::WrongChip { file: file.to_owned(), found, wanted: chip.name() });
+            return Err(ParamsError::WrongChip { file: file.to_owned(), found, wanted: chip.hardware });
         }
         let name = set.get("name").and_then(Value::as_str).unwrap_or_default().to_owned();
         if !changes.contains_key("name") {
             set.insert("name".into(), format!("{name} changed by {file}").into());
         }
         Changes { file }.apply(&mut set, &changes, "")?;
-        let set = serde_json::from_value(Value::Object(set))
-            .map_err(|source| ParamsError::Syntax { file: file.to_owned(), source })?;
-        Ok(Params::resolve(set))
+        Params::resolve(chip, set, file)
     }
 
-    fn resolve(set: Set) -> Params {
-        let find = |name: &str, width: Option<usize>, rows: bool| {
-            let width = width.map_or("", |width| WIDTHS[width]);
-            let candidates = [
-                format!("{name}{width}{}", if rows { ROWS } else { "" }),
-                format!("{name}{width}"),
-                format!("{name}{}", if rows { ROWS } else { "" }),
-                name.to_owned(),
-                DEFAULT.to_owned(),
-            ];
-            candidates
-                .iter()
-                .find_map(|key| set.vector.get(key))
-                .cloned()
-                .expect("changes cannot remove the default row")
+    fn resolve(chip: &'static Chip, mut set: Map<String, Value>, file: &str) -> Result<Params, ParamsError> {
+        if let Some(Value::Object(rows)) = set.get_mut("vector") {
+            rows::copy_same(rows);
+        }
+        let set: Set = serde_json::from_value(Value::Object(set))
+            .map_err(|source| ParamsError::Syntax { file: file.to_owned(), source })?;
+        let missing = |row: &str| ParamsError::MissingRow { chip: chip.hardware, row: row.to_owned() };
+        let row = |name: &str, width: &str, rows: &str| {
+            let found =
+                rows::candidates(name, width, rows).iter().find_map(|key| set.vector.get(key)).cloned();
+            found.ok_or_else(|| missing(name))
         };
-        let vector = Mnemonic::ALL
-            .iter()
-            .map(|mnemonic| {
-                [None, Some(0), Some(1)]
-                    .map(|width| [false, true].map(|rows| find(mnemonic.name(), width, rows)))
-            })
-            .collect();
-        let row_expand = find(ROW_EXPAND, None, false);
-        let paths = Path::ALL
-            .iter()
-            .map(|path| set.paths.get(path.name()).cloned().expect("changes cannot remove a path"))
-            .collect();
-        Params { vector, row_expand, paths, set }
+        let mut vector = Vec::with_capacity(VectorInstr::ALL.len());
+        for instr in VectorInstr::ALL {
+            let name = instr.mnemonic().name();
+            let of_width = |width| Ok([row(name, width, "")?, row(name, width, ROWS)?]);
+            vector.push([of_width("")?, of_width(WIDTHS[0])?, of_width(WIDTHS[1])?]);
+        }
+        let row_expand = row(ROW_EXPAND, "", "")?;
+        let mut paths = Vec::with_capacity(Path::ALL.len());
+        for path in Path::ALL {
+            paths.push(set.paths.get(path.name()).cloned().ok_or_else(|| missing(path.name()))?);
+        }
+        Ok(Params { chip: chip.hardware, vector, row_expand, paths, set })
     }
 
     /// The set's name, which every output repeats.
@@ -222,8 +205,9 @@ impl Params {
         &self.set.name
     }
 
-    pub fn chip(&self) -> &str {
-        &self.set.chip
+    /// The chip that the set is for.
+    pub fn chip(&self) -> &'static str {
+        self.chip
     }
 
     pub fn mhz(&self) -> f64 {
@@ -262,13 +246,13 @@ impl Params {
         &self.set.vector_function
     }
 
-    pub(crate) fn vector(&self, mnemonic: Mnemonic, shape: Shape) -> &VectorCost {
+    pub(crate) fn vector(&self, instr: VectorInstr, shape: Shape) -> &VectorCost {
         let width = match shape.element {
             2 => 1,
             1 => 2,
             _ => 0,
         };
-        &self.vector[mnemonic as usize][width][usize::from(shape.in_rows)]
+        &self.vector[instr as usize][width][usize::from(shape.in_rows)]
     }
 
     pub(crate) fn row_expand(&self) -> &VectorCost {
@@ -292,6 +276,16 @@ impl Params {
     }
 }
 
+/// The set of a chip as a user's file would spell it: costs are in the set, chip and clock in the descriptor.
+fn shipped(chip: &Chip) -> Result<Map<String, Value>, ParamsError> {
+    let mut set: Map<String, Value> = serde_json::from_str(chip.timing)
+        .map_err(|source| ParamsError::Syntax { file: format!("the timing set of {}", chip.name), source })?;
+    set.insert("chip".into(), chip.hardware.into());
+    let source = format!("clock of {} in msopprof", chip.vendor.soc_version);
+    set.insert("clock".into(), json!({ "mhz": chip.core_mhz, "source": source }));
+    Ok(set)
+}
+
 /// Cycles, rounded up.
 pub(crate) fn whole(cycles: f64) -> u64 {
     cycles.ceil() as u64
@@ -302,93 +296,31 @@ pub(crate) fn at_least_one(cycles: f64) -> u32 {
     (cycles.ceil() as u32).max(1)
 }
 
-/// Puts a user's changes over a set, key by key.
-struct Changes<'a> {
-    file: &'a str,
-}
-
-impl Changes<'_> {
-    fn apply(
-        &self,
-        base: &mut Map<String, Value>,
-        changes: &Map<String, Value>,
-        prefix: &str,
-    ) -> Result<(), ParamsError> {
-        for (key, change) in changes {
-            let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
-            if !base.contains_key(key) && prefix == "vector" && is_cost_row(key) {
-                // A row of its own for what shared one so far.
-                base.insert(key.clone(), base[DEFAULT].clone());
-            }
-            let Some(old) = base.get_mut(key) else {
-                let known: Vec<&str> = base.keys().map(String::as_str).collect();
-                let known = known.join(", ");
-                return Err(ParamsError::UnknownKey { file: self.file.to_owned(), key: path, known });
-            };
-            match (old, change) {
-                (Value::Object(old), Value::Object(change)) => {
-                    if old.contains_key("source") && !change.contains_key("source") {
-                        old.insert("source".into(), self.file.into());
-                    }
-                    self.apply(old, change, &path)?;
-                }
-                (old @ Value::String(_), Value::String(_)) => *old = change.clone(),
-                (old @ Value::Number(_), Value::Number(_)) => {
-                    self.check_range(&path, change.as_f64().unwrap_or(f64::NAN))?;
-                    *old = change.clone();
-                }
-                (old, change) => {
-                    let wanted = match old {
-                        Value::Object(_) => "an object",
-                        Value::String(_) => "a text",
-                        _ => "a number",
-                    };
-                    let found = change.to_string();
-                    return Err(ParamsError::WrongType {
-                        file: self.file.to_owned(),
-                        key: path,
-                        wanted,
-                        found,
-                    });
-                }
-            }
-        }
-        Ok(())
-    }
-
-    fn check_range(&self, key: &str, value: f64) -> Result<(), ParamsError> {
-        // By these something is divided.
-        let divides = key == "clock.mhz" || key.ends_with(".gib_s");
-        let (good, low) = if divides { (value >= 1e-3, "0.001") } else { (value >= 0.0, "0") };
-        if good && value <= LARGEST {
-            return Ok(());
-        }
-        Err(ParamsError::OutOfRange { file: self.file.to_owned(), key: key.to_owned(), value, low })
-    }
-}
-
-/// Whether a key names a vector instruction, with or without an ending.
-fn is_cost_row(key: &str) -> bool {
-    let key = key.strip_suffix(ROWS).unwrap_or(key);
-    let name = WIDTHS.iter().find_map(|width| key.strip_suffix(width)).unwrap_or(key);
-    Mnemonic::ALL.iter().any(|mnemonic| mnemonic.name() == name)
-}
-
 #[cfg(test)]
 mod tests {
+    use argus_chip::{A2A3SIM, A5SIM, CHIPS};
+
     use super::*;
+
+    /// A set without what only a shipped one may say.
+    fn numbers(set: &Value) -> Value {
+        let mut set = set.clone();
+        let rows = set["vector"].as_object_mut().unwrap();
+        rows.retain(|_, row| row.get("same_as").is_none());
+        set
+    }
 
     #[test]
     fn the_shipped_sets_are_whole_and_in_range() {
-        for (chip, text) in [(Chip::A2a3, A2A3), (Chip::A5, A5)] {
-            let params = Params::of(chip);
-            assert_eq!(params.chip(), chip.name());
+        for chip in CHIPS {
+            let params = Params::of(chip).unwrap();
+            assert_eq!((params.chip(), params.mhz()), (chip.hardware, chip.core_mhz.into()));
             // A set that changes nothing passes its own checks, so every number is in range.
-            let same = Params::with_changes(chip, text, "itself").unwrap();
+            let set: Value = serde_json::from_str(chip.timing).unwrap();
+            let same = Params::with_changes(chip, &numbers(&set).to_string(), "itself").unwrap();
             assert_eq!(same.name(), params.name());
-            let set: Value = serde_json::from_str(text).unwrap();
             for (key, row) in set["vector"].as_object().unwrap() {
-                assert!(is_cost_row(key) || key == DEFAULT || key == ROW_EXPAND, "{key}");
+                assert!(rows::is_cost_row(key) || key == ROW_EXPAND, "{key}");
                 assert!(!row["source"].as_str().unwrap().is_empty());
             }
         }
@@ -396,7 +328,7 @@ mod tests {
 
     #[test]
     fn transfers_follow_the_curve() {
-        let params = Params::of(Chip::A2a3);
+        let params = Params::of(&A2A3SIM).unwrap();
         // (30643 + 65536) B / 247.16 GiB/s = 362.4 ns; at 1850 MHz 670.5 cycles.
         assert_eq!(params.transfer(Path::GmToUb, 65536), 671);
         // 512 B at 441 GiB/s and 1850 MHz: 255.96 B a cycle.
@@ -409,22 +341,22 @@ mod tests {
     #[test]
     fn changes_replace_numbers_and_are_named() {
         let params = Params::with_changes(
-            Chip::A2a3,
+            &A2A3SIM,
             r#"{"vector": {"VADD": {"slope": 3}, "VADD.b16": {"head": 1, "slope": 1, "tail": 1}}}"#,
             "mine.json",
         )
         .unwrap();
         assert_eq!(params.name(), "a2a3-1 changed by mine.json");
-        let cost = |element| params.vector(Mnemonic::Vadd, Shape { element, in_rows: false });
+        let cost = |element| params.vector(VectorInstr::Vadd, Shape { element, in_rows: false });
         assert_eq!((cost(4).head, cost(4).slope, cost(4).tail), (10.0, 3.0, 14.0));
         assert_eq!((cost(2).head, cost(2).slope, cost(2).tail), (1.0, 1.0, 1.0));
-        let named = Params::with_changes(Chip::A5, r#"{"name": "lab", "chip": "a5"}"#, "mine.json").unwrap();
+        let named = Params::with_changes(&A5SIM, r#"{"name": "lab", "chip": "a5"}"#, "mine.json").unwrap();
         assert_eq!(named.name(), "lab");
     }
 
     #[test]
     fn bad_changes_are_refused_by_name() {
-        let refused = |text: &str| Params::with_changes(Chip::A2a3, text, "t.json").unwrap_err().to_string();
+        let refused = |text: &str| Params::with_changes(&A2A3SIM, text, "t.json").unwrap_err().to_string();
         assert_eq!(
             refused(r#"{"cube": {"haed": 3}}"#),
             "t.json: there is no parameter `cube.haed`; known here: f32, head, other, source"
@@ -446,7 +378,48 @@ mod tests {
         assert_eq!(refused(r#"{"chip": "a5"}"#), "t.json is for a5, the task ran on a2a3");
         assert_eq!(refused("[]"), "t.json: the top level must be an object of parameters");
         assert!(refused("{").starts_with("t.json is not JSON: EOF"));
-        let missing = Params::from_file(Chip::A5, FilePath::new("no/such.json")).unwrap_err().to_string();
+        let missing = Params::from_file(&A5SIM, FilePath::new("no/such.json")).unwrap_err().to_string();
         assert!(missing.starts_with("cannot read timing parameters from no/such.json: "), "{missing}");
+    }
+    #[test]
+    fn a_row_is_another_until_a_file_changes_it() {
+        let cost = |changes: &str, instr| {
+            let params = Params::with_changes(&A2A3SIM, changes, "t.json").unwrap();
+            params.vector(instr, Shape { element: 4, in_rows: false }).slope
+        };
+        let both = |changes: &str| (cost(changes, VectorInstr::MoveV), cost(changes, VectorInstr::Vdup));
+        assert_eq!(both("{}"), (1.0, 1.0));
+        assert_eq!(both(r#"{"vector": {"MOVEV": {"slope": 3}}}"#), (3.0, 3.0));
+        assert_eq!(both(r#"{"vector": {"VDUP": {"slope": 3}}}"#), (1.0, 3.0));
+        let narrow =
+            Params::with_changes(&A2A3SIM, r#"{"vector": {"VDIV.b16": {"slope": 5}}}"#, "t").unwrap();
+        let row = narrow.vector(VectorInstr::Vdiv, Shape { element: 2, in_rows: false });
+        assert_eq!((row.head, row.slope, row.tail), (11.0, 5.0, 19.0), "the rest is as for wider elements");
+    }
+
+    /// No instruction may be priced by a row that was not meant for it.
+    #[test]
+    fn a_set_without_the_row_of_an_instruction_is_refused() {
+        for chip in CHIPS {
+            let names = VectorInstr::ALL.iter().map(|instr| instr.mnemonic().name()).chain([ROW_EXPAND]);
+            for name in names {
+                let mut set = shipped(chip).unwrap();
+                let rows = set["vector"].as_object_mut().unwrap();
+                rows.retain(|key, _| key != name && !key.starts_with(&format!("{name}.")));
+                // A row that is the same as the missing one is missing too.
+                let without: Vec<&str> = rows
+                    .iter()
+                    .filter(|(_, row)| row["same_as"] == name)
+                    .map(|(key, _)| key.as_str())
+                    .chain([name])
+                    .collect();
+                let messages = without
+                    .iter()
+                    .map(|row| format!("the timing set of {} has no row `{row}`", chip.hardware))
+                    .collect::<Vec<_>>();
+                let error = Params::resolve(chip, set, "t").unwrap_err().to_string();
+                assert!(messages.contains(&error), "{name}: {error}");
+            }
+        }
     }
 }

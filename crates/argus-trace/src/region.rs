@@ -303,7 +303,41 @@ fn touched(entry: &LogEntry, operand: &LogOperand) -> Option<Rect> {
             }
         }
         Opcode::Tci => valid,
-        _ => dst(),
+        // Element by element.
+        Opcode::Tadd
+        | Opcode::Tsub
+        | Opcode::Tmul
+        | Opcode::Tdiv
+        | Opcode::Tmax
+        | Opcode::Tmin
+        | Opcode::Tadds
+        | Opcode::Tsubs
+        | Opcode::Tmuls
+        | Opcode::Tdivs
+        | Opcode::Tmaxs
+        | Opcode::Tmins
+        | Opcode::Texpands
+        | Opcode::Texp
+        | Opcode::Tlog
+        | Opcode::Tsqrt
+        | Opcode::Trsqrt
+        | Opcode::Trecip
+        | Opcode::Tneg
+        | Opcode::Tabs
+        | Opcode::Trowexpand
+        | Opcode::Tcolexpand
+        | Opcode::Tcolexpandmul
+        | Opcode::Trowexpandmul
+        | Opcode::Trowexpandsub
+        | Opcode::Trowexpanddiv
+        | Opcode::Tgather => dst(),
+        // They have no operands.
+        Opcode::SetFlag
+        | Opcode::WaitFlag
+        | Opcode::PipeBarrier
+        | Opcode::Dcci
+        | Opcode::Dsb
+        | Opcode::Tfree => return None,
     })
 }
 

@@ -115,7 +115,7 @@ impl Summary {
         let bytes = bytes(timeline);
         let mut summary = Summary {
             task: timeline.task.name.clone(),
-            chip: timeline.task.chip.name(),
+            chip: timeline.task.chip.hardware,
             statement: STATEMENT,
             parameters: timeline.params.name().to_owned(),
             mhz: timeline.params.mhz(),

@@ -251,8 +251,8 @@ fn check_task(task: &TaskLog, params: &Params) -> Result<(), ModelError> {
     if task.cores.is_empty() {
         return Err(ModelError::NoCores);
     }
-    if params.chip() != task.chip.name() {
-        return Err(ModelError::WrongChip { params: params.chip().to_owned(), task: task.chip.name() });
+    if params.chip() != task.chip.hardware {
+        return Err(ModelError::WrongChip { params: params.chip().to_owned(), task: task.chip.hardware });
     }
     let mut names: Vec<String> = task.cores.iter().map(|core| core.name()).collect();
     names.sort();

@@ -146,7 +146,7 @@ impl<'a> Config<'a> {
             kernel: Kernel { name: &task.name, shape: plan.shape, members },
             replay: Replay {
                 hw_block_num: plan.width,
-                platform: request.platform.architecture().name,
+                platform: request.chip.hardware,
                 soc_version: request.soc_version(),
                 runtime: &request.launch.runtime,
                 device: request.launch.device,

@@ -13,8 +13,6 @@ use crate::request::Setting;
 /// One way in which generating a workspace fails. Nothing has been written when one is returned.
 #[derive(Debug, thiserror::Error)]
 pub enum WorkspaceError {
-    #[error("unknown platform `{name}`: a workspace is built for a2a3 or a5")]
-    UnknownPlatform { name: String },
     #[error("unknown backend `{name}`: there are simpler and ptoas")]
     UnknownBackend { name: String },
     #[error("the task has no kernel")]

@@ -36,7 +36,6 @@ pub mod export;
 mod hint;
 mod host;
 pub mod plan;
-pub mod platform;
 mod ptoas;
 pub mod render;
 pub mod request;
@@ -53,7 +52,6 @@ pub use collect::{CollectError, CollectOptions, Collected, Lack, Toolkit, collec
 pub use error::{LayoutError, WorkspaceError};
 pub use export::{Export, ExportError, check_export};
 pub use hint::Hint;
-pub use platform::Platform;
 pub use render::{Project, ProjectFile, render};
 pub use request::{Backend, Launch, Request, Setting};
 pub use symbols::{SymbolError, kernel_symbol};

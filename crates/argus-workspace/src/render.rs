@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 
 use argus_abi::args::{GLOBAL_CONTEXT_SLOT, LOCAL_CONTEXT_SLOT, SLOTS};
 use argus_abi::{CoreType, Member};
+use argus_chip::{Chip, Macro, VendorNames};
 use argus_replay::task::place_name;
 use serde::Serialize;
 use serde_json::{Value, json};
@@ -143,7 +144,7 @@ fn render_simpler<'a>(request: &'a Request, sources: &Sources) -> Result<Project
                     "roots": roots,
                     "includes": include_path(request, sources),
                     "debug_lines": request.launch.debug_lines,
-                    "platform": request.platform.architecture(),
+                    "platform": platform_values(request.chip),
         }),
     )?;
     text(
@@ -199,7 +200,7 @@ fn render_ptoas<'a>(request: &'a Request, sources: &Sources) -> Result<Project<'
                     "roots": roots,
                     "source": source,
                     "testcase": testcase,
-                    "aicore_arch": format!("{}-{kind}", request.platform.architecture().compiler_arch),
+                    "aicore_arch": format!("{}-{kind}", request.chip.vendor.compiler_arch),
                     "pto_isa": sources.needs_pto_isa(),
                     "run_dir": "run",
                     "collect_dir": "../collect",
@@ -269,7 +270,7 @@ fn include_path(request: &Request, sources: &Sources) -> Vec<String> {
         includes.extend(["include", "include/pto"].map(|folder| format!("${{PTO_ISA_ROOT}}/{folder}")));
     }
     if sources.needs_simpler() {
-        let (chip, runtime) = (request.platform.architecture().name, &request.launch.runtime);
+        let (chip, runtime) = (request.chip.hardware, &request.launch.runtime);
         let folders = [
             "simpler_setup/incore".to_owned(),
             "src/common/platform/include".to_owned(),
@@ -284,9 +285,23 @@ fn include_path(request: &Request, sources: &Sources) -> Vec<String> {
     includes
 }
 
+/// What templates may say about the chip.
+fn platform_values(chip: &Chip) -> Value {
+    let VendorNames { simulator_dir, soc_version, compiler_arch, defines, compatibility, .. } = chip.vendor;
+    let macros = compatibility.iter().map(|Macro { name, value }| json!({ "name": name, "value": value }));
+    json!({
+        "name": chip.hardware,
+        "simulator_dir": simulator_dir,
+        "soc_version": soc_version,
+        "compiler_arch": compiler_arch,
+        "defines": defines,
+        "compatibility": macros.collect::<Vec<_>>(),
+    })
+}
+
 fn collect_values(request: &Request) -> Value {
     json!({
-        "simulator_dir": request.platform.architecture().simulator_dir,
+        "simulator_dir": request.chip.vendor.simulator_dir,
         "launch_count": request.launch.launch_count,
         "soc_version": request.soc_version(),
         "msprof_minutes": request.launch.msprof_minutes,
@@ -299,7 +314,7 @@ fn single_values(request: &Request, core: CoreType, source: &str) -> Value {
             "core": core.name(),
             "core_macro": core_macro(core),
             "source": source,
-            "platform": request.platform.architecture(),
+            "platform": platform_values(request.chip),
     })
 }
 
@@ -350,7 +365,7 @@ fn mix_values<'a>(request: &Request, plan: &Plan, source_of: &impl Fn(usize) -> 
         .collect();
     json!({
             "kernel": request.task.name,
-            "platform": request.platform.architecture(),
+            "platform": platform_values(request.chip),
             "slots": SLOTS,
             "local_context_slot": LOCAL_CONTEXT_SLOT,
             "global_context_slot": GLOBAL_CONTEXT_SLOT,

@@ -5,14 +5,14 @@ use std::path::PathBuf;
 use std::str::FromStr;
 
 use crate::error::WorkspaceError;
-use crate::platform::Platform;
 use crate::task::TaskSpec;
+use argus_chip::Chip;
 
 /// A workspace to be generated.
 #[derive(Clone, Debug)]
 pub struct Request {
     pub task: TaskSpec,
-    pub platform: Platform,
+    pub chip: &'static Chip,
     pub backend: Backend,
     pub launch: Launch,
     /// Directory with the user's own templates.
@@ -56,7 +56,7 @@ pub struct Launch {
     /// Given to msprof, which counts minutes. How long the whole collection may take is another limit, in
     /// seconds, of whoever collects.
     pub msprof_minutes: u32,
-    /// Name of the simulated chip; `None` takes the platform's.
+    /// Name of the simulated chip; `None` takes the vendor's name of the chip.
     pub soc_version: Option<String>,
     /// The runtime whose headers are on the include path.
     pub runtime: String,
@@ -102,7 +102,7 @@ impl fmt::Display for Setting {
 impl Request {
     /// The name that msprof gets.
     pub fn soc_version(&self) -> &str {
-        self.launch.soc_version.as_deref().unwrap_or(self.platform.architecture().soc_version)
+        self.launch.soc_version.as_deref().unwrap_or(self.chip.vendor.soc_version)
     }
 
     /// Refuses values that msprof refuses, or that would not be one word of a script.

@@ -2,6 +2,7 @@
 //!
 //! Numbers may start with a minus sign here: that they are negative is then said in words about the number.
 
+mod chips;
 mod dumps;
 mod find;
 mod replay;
@@ -10,6 +11,7 @@ mod workspace;
 
 use std::path::PathBuf;
 
+use argus_chip::DEFAULT_CHIP;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
 pub use dumps::{
@@ -21,7 +23,7 @@ pub use trace::TraceArgs;
 
 /// Runs task graphs of NPU tile kernels on simulated chips.
 #[derive(Debug, Parser)]
-#[command(version, about, after_help = EXAMPLES, arg_required_else_help = true)]
+#[command(version, about, after_help = chips::examples(EXAMPLES), arg_required_else_help = true)]
 pub struct Cli {
     #[command(subcommand)]
     pub command: Command,
@@ -31,7 +33,7 @@ const EXAMPLES: &str = "\
 Examples:
   argus list
   argus run vector_example
-  argus run paged_attention --case CaseSmall1 -p a5sim
+  argus run paged_attention --case CaseSmall1 -p {chip}
 
 Exit codes: 0 success, 1 outputs differ or the run failed, 2 wrong usage.";
 
@@ -71,7 +73,7 @@ pub struct ListArgs {
 }
 
 #[derive(Debug, Args)]
-#[command(after_help = RUN_EXAMPLES)]
+#[command(after_help = chips::examples(RUN_EXAMPLES))]
 pub struct RunArgs {
     /// Name of the scene, see `argus list`
     pub scene: String,
@@ -84,8 +86,7 @@ pub struct RunArgs {
     #[arg(long, value_name = "NAME")]
     pub case: Option<String>,
 
-    /// Simulated chip: a2a3sim or a5sim
-    #[arg(short, long, value_name = "NAME", default_value = "a2a3sim")]
+    #[arg(short, long, value_name = "NAME", default_value = DEFAULT_CHIP.name, help = chips::platform())]
     pub platform: String,
 
     /// Graph builder: hbg, abg, trb or a long name [default: the case's first]
@@ -218,7 +219,7 @@ Examples:
   argus run vector_example --runtime hbg
   argus run paged_attention --case CaseSmall1 --rounds 20
   argus run paged_attention --case CaseSmall2 --rtol 1e-3 --atol 1e-3
-  argus run mixed_example -p a5sim --block-dim 8 --json
+  argus run mixed_example -p {chip} --block-dim 8 --json
   argus run paged_attention --case CaseSmall1 --dump-tensor
   argus run paged_attention --dump-tensor --dump-select kernel=SF,stage=after --dump-stats
   argus run paged_attention --dump-tensor --inject PV:1:zero-row

@@ -48,7 +48,7 @@ pub fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
         capsule.save(path).map_err(Failure::failed)?;
     }
     let kernels = &source.code.kernels;
-    let proof = argus_replay::replay(&source.task, kernels, source.platform, &options, args.times)
+    let proof = argus_replay::replay(&source.task, kernels, source.chip, &options, args.times)
         .map_err(cannot_replay)?;
     let report = Report { source: &source, proof: &proof, capsule: args.capsule.as_deref() };
     if args.json {

@@ -63,7 +63,8 @@ fn passed(round: &Round) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use argus_runtime::{A2A3SIM, RunReport};
+    use argus_chip::A2A3SIM;
+    use argus_runtime::RunReport;
     use argus_scenes::compare::{Tolerance, compare};
     use argus_scenes::play::Played;
     use argus_scenes::registry::{RuntimeKind, scene};
@@ -91,7 +92,7 @@ mod tests {
             scene,
             case: &scene.cases[0],
             runtime: RuntimeKind::Trb,
-            platform: &A2A3SIM,
+            chip: &A2A3SIM,
             played: Played { rounds: rounds.collect(), tolerance },
             kept: Vec::new(),
             injected: Vec::new(),

@@ -5,10 +5,9 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use argus_abi::{FatalCode, FuncId};
+use argus_chip::{CHIPS, Chip, ChipError};
 use argus_record::Names;
-use argus_runtime::{
-    ConfigError, Injected, Injection, InjectionError, PLATFORMS, Platform, PlatformError, RunError, Timed,
-};
+use argus_runtime::{ConfigError, Injected, Injection, InjectionError, RunError, Timed};
 use argus_scenes::compare::Tolerance;
 use argus_scenes::play::{PlayError, PlayOptions, Played, Stage, play_with};
 use argus_scenes::registry::{self, Case, RuntimeKind, Scene, SceneError, scenes};
@@ -26,7 +25,7 @@ pub struct Summary {
     pub scene: &'static Scene,
     pub case: &'static Case,
     pub runtime: RuntimeKind,
-    pub platform: &'static Platform,
+    pub chip: &'static Chip,
     pub played: Played,
     /// The dump of each round, if the run was captured.
     pub kept: Vec<Kept>,
@@ -40,7 +39,7 @@ pub fn run(args: &RunArgs) -> Result<Summary, Failure> {
     if let Some(stray) = &args.stray {
         return Err(stray_word(args, stray));
     }
-    let platform = Platform::by_name(&args.platform).map_err(no_platform)?;
+    let chip = Chip::by_name(&args.platform).map_err(no_chip)?;
     let scene = registry::scene(&args.scene).map_err(|error| {
         let hint = did_you_mean(&args.scene, scenes().iter().map(|scene| scene.name));
         Failure::usage(error)
@@ -70,7 +69,7 @@ pub fn run(args: &RunArgs) -> Result<Summary, Failure> {
     let mut progress = Progress::new(args.json, options.rounds);
     let mut injected = Vec::new();
     let mut drawn = Ok(());
-    let played = play_with(case, runtime, platform, &options, |stage| {
+    let played = play_with(case, runtime, chip, &options, |stage| {
         let Stage { device, program, args, config, round } = stage;
         interrupt.reaches(device);
         progress.round(device, round);
@@ -91,7 +90,7 @@ pub fn run(args: &RunArgs) -> Result<Summary, Failure> {
     drawn?;
     let kept = recording.map_or_else(Vec::new, |recording| recording.kept);
     let timeline = target.map(|target| target.path().to_owned());
-    Ok(Summary { scene, case, runtime, platform, played, kept, injected, timeline })
+    Ok(Summary { scene, case, runtime, chip, played, kept, injected, timeline })
 }
 
 /// The answer to a second word beside the scene.
@@ -110,10 +109,10 @@ fn injections(texts: &[String]) -> Result<Vec<Injection>, Failure> {
     texts.iter().map(|text| text.parse::<Injection>().map_err(Failure::usage)).collect()
 }
 
-pub fn no_platform(error: PlatformError) -> Failure {
+pub fn no_chip(error: ChipError) -> Failure {
     let hint = match &error {
-        PlatformError::Hardware { twin, .. } => Some(format!("-p {twin}")),
-        PlatformError::Unknown { name } => did_you_mean(name, PLATFORMS.map(|platform| platform.name)),
+        ChipError::Hardware { twin, .. } => Some(format!("-p {twin}")),
+        ChipError::Unknown { name } => did_you_mean(name, CHIPS.map(|chip| chip.name)),
     };
     Failure::usage(error).hint(hint)
 }
@@ -173,7 +172,7 @@ fn explained(failure: Failure) -> Failure {
         DepPool, Heap, NoBlocks, NoControlThreads, TooManyBlocks, TooManyControlThreads, Window, ZeroTime,
     };
     let Some(PlayError::Run(error)) = failure.error.downcast_ref::<PlayError>() else { return failure };
-    let larger = |enough: &dyn Fn(&Platform) -> bool| PLATFORMS.into_iter().find(|chip| enough(chip));
+    let larger = |enough: &dyn Fn(&Chip) -> bool| CHIPS.into_iter().find(|chip| enough(chip));
     match *error {
         RunError::Config(
             NoBlocks | NoControlThreads | ZeroTime { .. } | Window { .. } | Heap { .. } | DepPool { .. },

@@ -1,4 +1,4 @@
-//! a5: the host holds no pointer to device memory; it copies what is new and says how far it has read.
+//! The host holds no pointer to device memory; it copies what is new and says how far it has read.
 
 use std::mem::{offset_of, size_of};
 use std::sync::Arc;

@@ -1,4 +1,4 @@
-//! a2a3: the rings are mapped into the host, which reads them in place while the run goes on.
+//! The rings are mapped into the host, which reads them in place while the run goes on.
 
 use super::{LaneSource, check_counters, check_shape};
 use crate::error::CaptureError;

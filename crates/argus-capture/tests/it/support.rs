@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
 use argus_abi::capture::{ArgumentEntry, EdgesEntry, EntryHeader, SkipEntry, TaskEntry};
-use argus_abi::{DType, Tensor};
+use argus_abi::{CoreSet, DType, Tensor};
 use argus_capture::{Account, CaptureConfig, Recorder, Session, TransportKind};
 use argus_facts::Sink;
 use argus_gm::{Fill, GlobalMemory};
@@ -222,12 +222,12 @@ pub fn task(task_id: u64) -> TaskEntry {
         dispatch_order: task_id,
         dispatched_ns: 1,
         finished_ns: 2,
-        cores: [1, 0],
+        cores: CoreSet::from_iter([0]),
         scope_depth: 0,
         tensors: 1,
         scalars: 0,
         state: 0,
-        reserved: [0; 39],
+        reserved: [0; 23],
     }
 }
 

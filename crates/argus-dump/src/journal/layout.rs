@@ -3,7 +3,7 @@
 use std::mem::size_of;
 
 use argus_abi::capture::{EDGES_PER_ENTRY, EdgesEntry, SkipEntry, TaskEntry};
-use argus_abi::{EdgeReason, MAX_DIMS, TaskId};
+use argus_abi::{CoreSet, EdgeReason, MAX_DIMS, TaskId};
 use argus_facts::Edge;
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
 
@@ -102,12 +102,12 @@ pub struct TaskRecord {
     pub dispatch_order: u64,
     pub dispatched_ns: u64,
     pub finished_ns: u64,
-    pub cores: [u64; 2],
+    pub cores: CoreSet,
     pub scope_depth: u32,
     pub tensors: u16,
     pub scalars: u16,
     pub state: u8,
-    pub reserved: [u8; 103],
+    pub reserved: [u8; 87],
 }
 
 impl From<&TaskEntry> for TaskRecord {
@@ -124,7 +124,7 @@ impl From<&TaskEntry> for TaskRecord {
             tensors: entry.tensors,
             scalars: entry.scalars,
             state: entry.state,
-            reserved: [0; 103],
+            reserved: [0; 87],
         }
     }
 }

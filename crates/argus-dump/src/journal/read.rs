@@ -9,9 +9,10 @@ use thiserror::Error;
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::layout::RawEntry;
+use super::version_1::OldTaskRecord;
 use super::{
     ArgumentRecord, ENTRY_BYTES, EdgesRecord, EndRecord, HEADER_BYTES, Header, KernelRecord, LossRecord,
-    MAGIC, SkipRecord, TaskRecord, VERSION, kind,
+    MAGIC, OLDEST_VERSION, SkipRecord, TaskRecord, VERSION, kind,
 };
 use crate::map::Bytes;
 
@@ -27,7 +28,7 @@ pub enum JournalError {
     Short(usize),
     #[error("this is no journal: the first bytes are not ARGUSJNL")]
     Magic,
-    #[error("the journal has version {0}; this program reads version {VERSION}")]
+    #[error("the journal has version {0}; this program reads versions {OLDEST_VERSION} to {VERSION}")]
     Version(u32),
     #[error("the journal's header is damaged")]
     Header,
@@ -124,7 +125,7 @@ impl Journal {
             return None;
         }
         let rest = self.bytes.get(HEADER_BYTES + number * ENTRY_BYTES..)?;
-        decode(&RawEntry::read_from_prefix(rest).ok()?.0)
+        decode(&RawEntry::read_from_prefix(rest).ok()?.0, self.header.version)
     }
 
     /// All entries that can be believed, in their order.
@@ -190,7 +191,7 @@ fn read_header(bytes: &[u8]) -> Result<Header, JournalError> {
         return Err(JournalError::Magic);
     }
     let (header, _) = Header::read_from_prefix(bytes).map_err(|_| JournalError::Short(bytes.len()))?;
-    if header.version != VERSION {
+    if !(OLDEST_VERSION..=VERSION).contains(&header.version) {
         return Err(JournalError::Version(header.version));
     }
     let mut zeroed = header;
@@ -202,10 +203,13 @@ fn read_header(bytes: &[u8]) -> Result<Header, JournalError> {
     Ok(header)
 }
 
-fn decode(entry: &RawEntry) -> Option<Entry> {
+fn decode(entry: &RawEntry, version: u32) -> Option<Entry> {
     let body = &entry.body;
     match entry.kind {
         kind::KERNEL => KernelRecord::read_from_bytes(body).ok().map(Entry::Kernel),
+        kind::TASK if version == 1 => {
+            OldTaskRecord::read_from_bytes(body).ok().map(|old| Entry::Task(old.into()))
+        }
         kind::TASK => TaskRecord::read_from_bytes(body).ok().map(Entry::Task),
         kind::EDGES => EdgesRecord::read_from_bytes(body).ok().map(Entry::Edges),
         kind::ARGUMENT => ArgumentRecord::read_from_bytes(body).ok().map(Entry::Argument),

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use argus_abi::args::KernelAbi;
-use argus_abi::{ArgDirection, CoreType, EdgeReason, TaskId, TaskState};
+use argus_abi::{ArgDirection, CoreSet, CoreType, EdgeReason, MAX_CORES, TaskId, TaskState};
 use argus_facts::{Edge, Graph, KernelInfo, TaskInfo};
 use serde::Deserialize;
 
@@ -94,13 +94,16 @@ impl KernelText<'_> {
     }
 }
 
+const CORES: &str = "cores from 0 to 255";
+const _: () = assert!(MAX_CORES == 256);
+
 #[derive(Deserialize)]
 struct TaskText<'a> {
     #[serde(borrow)]
     task_id: Token<'a>,
     func_id: Vec<i32>,
     blocks: u32,
-    cores: Vec<u8>,
+    cores: Vec<u16>,
     dispatch_order: Option<u64>,
     dispatched_ns: Option<u64>,
     finished_ns: Option<u64>,
@@ -113,11 +116,11 @@ struct TaskText<'a> {
 
 impl TaskText<'_> {
     fn understood(&self) -> Result<TaskInfo, Wrong> {
-        let mut cores = [0u64; 2];
+        let mut cores = CoreSet::EMPTY;
         for &core in &self.cores {
-            let word = cores.get_mut(usize::from(core) / 64);
-            let word = word.ok_or_else(|| Wrong::new(core.to_string(), "cores from 0 to 127"))?;
-            *word |= 1 << (core % 64);
+            if !cores.insert(core.into()) {
+                return Err(Wrong::new(core.to_string(), CORES));
+            }
         }
         Ok(TaskInfo {
             id: TaskId::from_raw(self.task_id.hex()?),

@@ -7,7 +7,7 @@ use argus_abi::capture::{
     ArgumentEntry, EDGES_PER_ENTRY, ENTRY_MAGIC, ENTRY_VERSION, EdgesEntry, EntryHeader, SkipEntry,
     TaskEntry, argument_flags, what,
 };
-use argus_abi::{ArgDirection, CoreType, DType};
+use argus_abi::{ArgDirection, CoreSet, CoreType, DType};
 use argus_dump::{DumpInfo, DumpOptions, DumpWriter};
 use argus_facts::{KernelInfo, Sink};
 
@@ -60,12 +60,12 @@ pub fn task(task_id: u64, func_ids: [i32; 3]) -> TaskEntry {
         dispatch_order: task_id & 0xffff,
         dispatched_ns: 10,
         finished_ns: 20,
-        cores: [0b101, 1],
+        cores: CoreSet::from_iter([0, 2, 64, 255]),
         scope_depth: 1,
         tensors: 3,
         scalars: 1,
         state: 0,
-        reserved: [0; 39],
+        reserved: [0; 23],
     }
 }
 

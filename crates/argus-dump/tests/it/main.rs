@@ -11,6 +11,7 @@ mod journal;
 mod killed;
 mod locate;
 mod manifest;
+mod old_journal;
 mod payload;
 #[path = "../../../../tests/python/interpreter.rs"]
 mod python;

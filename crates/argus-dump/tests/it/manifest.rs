@@ -71,7 +71,7 @@ fn the_text_is_exactly_this() {
     writer.skip(&skip(5, u16::MAX)).unwrap();
     writer.finish(RunEnd::default()).unwrap();
     let checksum = format!("{:032x}", xxhash_rust::xxh3::xxh3_128(b"abcd"));
-    let task = r#""func_id": [0, 1, 1], "kernel": "QK+SF", "blocks": 2, "cores": [0, 2, 64], "dispatch_order": 0, "dispatched_ns": 10, "finished_ns": 20, "time_ns": 1000"#;
+    let task = r#""func_id": [0, 1, 1], "kernel": "QK+SF", "blocks": 2, "cores": [0, 2, 64, 255], "dispatch_order": 0, "dispatched_ns": 10, "finished_ns": 20, "time_ns": 1000"#;
     let expected = r#"{
   "run_dir": "tensor_dump",
   "bin_format": {
@@ -259,10 +259,10 @@ fn the_graph_has_kernels_tasks_edges_and_scopes() {
             "kernels": [kernel(0, "QK"), kernel(1, "SF")],
             "tasks": [
                 {"task_id": "0x0000000000000003", "func_id": [0, 7], "kernel": "QK+7", "blocks": 2,
-                 "cores": [0, 2, 64], "dispatch_order": 3, "dispatched_ns": 10, "finished_ns": 20,
+                 "cores": [0, 2, 64, 255], "dispatch_order": 3, "dispatched_ns": 10, "finished_ns": 20,
                  "scope_depth": 1, "tensors": 3, "scalars": 1, "state": "completed"},
                 {"task_id": last, "func_id": [1], "kernel": "SF", "blocks": 2,
-                 "cores": [0, 2, 64], "dispatch_order": null, "dispatched_ns": null, "finished_ns": null,
+                 "cores": [0, 2, 64, 255], "dispatch_order": null, "dispatched_ns": null, "finished_ns": null,
                  "scope_depth": 1, "tensors": 3, "scalars": 1, "state": "waiting"},
             ],
             "edges": [

@@ -8,7 +8,7 @@ use argus_abi::capture::{
     ArgumentEntry, EDGES_PER_ENTRY, ENTRY_MAGIC, ENTRY_VERSION, EdgesEntry, EntryHeader, SkipEntry,
     TaskEntry, argument_flags, what,
 };
-use argus_abi::{ArgDirection, CoreType, DType, Kind, Role, Stage};
+use argus_abi::{ArgDirection, CoreSet, CoreType, DType, Kind, Role, Stage};
 use argus_dump::read::Dump;
 use argus_dump::{DumpInfo, DumpOptions, DumpWriter, RunEnd, Sink};
 use argus_export::{ExportError, Format, Options, Report};
@@ -124,12 +124,12 @@ pub fn write(directory: &Path, arguments: &[Argument]) -> Dump {
             dispatch_order: order as u64,
             dispatched_ns: 10,
             finished_ns: 20,
-            cores: [5, 1],
+            cores: CoreSet::from_iter([0, 2, 64]),
             scope_depth: 1,
             tensors: 2,
             scalars: 1,
             state: 0,
-            reserved: [0; 39],
+            reserved: [0; 23],
         };
         writer.task(&task).unwrap();
     }

@@ -5,11 +5,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
 use argus_abi::{ArgDirection, CoreType, DType, FatalCode, KernelArgs, Stage};
+use argus_chip::{A2A3SIM, A5SIM};
 use argus_dump::journal::{Entry, status};
 use argus_record::RecordRequest;
-use argus_runtime::{
-    A2A3SIM, A5SIM, Arg, Collect, Device, Fatal, KernelEntry, MixedKernels, Orchestration, SlotInfo,
-};
+use argus_runtime::{Arg, Collect, Device, Fatal, KernelEntry, MixedKernels, Orchestration, SlotInfo};
 use argus_scenes::registry::RuntimeKind;
 use argus_scenes::scenes::failures::FAILURES;
 use argus_tile::{Core, GlobalShape, KernelResult, Tile};

@@ -1,9 +1,10 @@
 //! Host-built graphs say themselves what their slots hold. What they do not say is not guessed.
 
 use argus_abi::{ArgDirection, CoreType, DType};
+use argus_chip::{A2A3SIM, A5SIM};
 use argus_facts::Level;
 use argus_record::{RecordProblem, RecordRequest};
-use argus_runtime::{A2A3SIM, A5SIM, KernelEntry, SlotInfo};
+use argus_runtime::{KernelEntry, SlotInfo};
 
 use crate::dump::{Dump, word};
 use crate::model::{A, Model, number, task};

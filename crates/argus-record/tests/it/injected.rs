@@ -3,14 +3,15 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use argus_abi::{DType, Role};
+use argus_chip::Chip;
 use argus_record::RecordRequest;
-use argus_runtime::{Injection, InjectionError, InjectionKind, Platform, RunError};
+use argus_runtime::{Injection, InjectionError, InjectionKind, RunError};
 use argus_scenes::registry::{RuntimeKind, Scene, scene};
 use serde_json::Value;
 
 use crate::dump::{Dump, Key, Record, word};
 use crate::isolated::{Recorded, tasks, wrong_tasks};
-use crate::setup::{PLATFORMS, Subject, long};
+use crate::setup::{CHIPS, Subject, long};
 
 const POISON: u8 = 0xFF;
 
@@ -41,7 +42,7 @@ struct Faulty {
     result: Result<(), RunError>,
 }
 
-fn run(subject: &Subject, platform: &'static Platform, injections: &[Injection]) -> Faulty {
+fn run(subject: &Subject, platform: &'static Chip, injections: &[Injection]) -> Faulty {
     let mut subject = subject.clone();
     subject.config.injections = injections.to_vec();
     let recorded = subject.record(platform, &RecordRequest::default());
@@ -201,11 +202,11 @@ fn must_work(kind: InjectionKind, scene: &Scene) -> bool {
     }
 }
 
-fn for_places(mut check: impl FnMut(&'static Scene, &Subject, &'static Platform, &'static str, &Dump)) {
+fn for_places(mut check: impl FnMut(&'static Scene, &Subject, &'static Chip, &'static str, &Dump)) {
     for &(name, case, runtime, kernels) in PLACES {
         let subject = Subject::scene(name, case, runtime);
         let scene = scene(name).unwrap();
-        for platform in if long() { &PLATFORMS[..] } else { &PLATFORMS[..1] } {
+        for platform in if long() { &CHIPS[..] } else { &CHIPS[..1] } {
             let clean = subject.record(platform, &RecordRequest::default()).complete(name);
             for kernel in kernels {
                 check(scene, &subject, platform, kernel, &clean);
@@ -319,7 +320,7 @@ fn what_cannot_be_injected_is_an_error_that_says_so() {
         let injection = injection(kernel, nth, kind);
         let mut subject = subject.clone();
         subject.config.injections = vec![injection.clone()];
-        let recorded = subject.record(PLATFORMS[0], &RecordRequest::default());
+        let recorded = subject.record(CHIPS[0], &RecordRequest::default());
         assert_eq!(recorded.args, subject.args, "a failed run changes nothing");
         (injection, recorded.run.result.unwrap_err())
     };
@@ -348,7 +349,7 @@ fn two_faults_in_one_run_are_both_there() {
         injection("ADD_STANDALONE", 0, InjectionKind::Scale),
         injection("MUL_STANDALONE", 0, InjectionKind::ZeroRow),
     ];
-    let faulty = run(&subject, PLATFORMS[0], &faults);
+    let faulty = run(&subject, CHIPS[0], &faults);
     assert!(faulty.result.is_ok());
     let told: Vec<u64> = faulty.injections.iter().map(|told| word(&told["task_id"])).collect();
     assert_eq!(told, [2, 3]);
@@ -356,7 +357,7 @@ fn two_faults_in_one_run_are_both_there() {
 
     // Two kernels of one task.
     let faults = [injection("MATMUL", 0, InjectionKind::Scale), injection("MUL", 0, InjectionKind::Scale)];
-    let error = run(&subject, PLATFORMS[0], &faults).result.unwrap_err();
+    let error = run(&subject, CHIPS[0], &faults).result.unwrap_err();
     assert!(error.to_string().contains("both meet task 0x0000000000000000"), "{error}");
 }
 
@@ -364,7 +365,7 @@ fn two_faults_in_one_run_are_both_there() {
 fn the_dump_says_from_the_start_what_was_asked_for() {
     let mut subject = Subject::scene("dump_tensor_example", "default", RuntimeKind::Trb);
     subject.config.injections = vec![injection("add", 0, InjectionKind::Scale)];
-    let dump = subject.record(PLATFORMS[0], &RecordRequest::default()).dump();
+    let dump = subject.record(CHIPS[0], &RecordRequest::default()).dump();
     assert_eq!(dump.run["configuration"]["injections"], serde_json::json!(["add:0:scale"]));
     let told = serde_json::json!([{
         "kernel": "add", "n": 0, "kind": "scale", "task_id": "0x0000000000000000", "argument": 2,

@@ -3,15 +3,15 @@
 use std::collections::BTreeMap;
 
 use argus_abi::{DType, Kind, Role, Stage, TaskId};
+use argus_chip::A2A3SIM;
 use argus_facts::{Argument, Call, Edge, Expected, NoReference};
 use argus_record::RecordRequest;
-use argus_runtime::A2A3SIM;
 use argus_scenes::isolated;
 use argus_scenes::registry::{Case, RuntimeKind, Scene, scene, scenes};
 use half::{bf16, f16};
 
 use crate::dump::{Dump, Record, word};
-use crate::setup::{PLATFORMS, Subject, long};
+use crate::setup::{CHIPS, Subject, long};
 
 /// The kernels of a task, and what is recorded of its arguments.
 pub struct Recorded<'a> {
@@ -123,7 +123,7 @@ fn cases() -> impl Iterator<Item = (&'static Scene, &'static Case, RuntimeKind)>
 fn every_scene_s_tasks_are_what_their_captured_inputs_give() {
     for (scene, case, runtime) in cases() {
         let subject = Subject::scene(scene.name, case.name, runtime);
-        for platform in PLATFORMS {
+        for platform in CHIPS {
             let about = format!("{} {} {runtime} {}", scene.name, case.name, platform.name);
             let dump = subject.record(platform, &RecordRequest::default()).complete(&about);
             assert_eq!(wrong_tasks(scene, &dump), [0u64; 0], "{about}");

@@ -8,7 +8,7 @@ use argus_scenes::registry::RuntimeKind;
 
 use crate::model::{A, Model, bytes, number, task};
 use crate::programs::{BUMP, OWN, Weave, arguments, kernel, plus, program, standard, trb};
-use crate::setup::{PLATFORMS, Subject, long};
+use crate::setup::{CHIPS, Subject, long};
 
 /// Rings that are full all the time.
 const TIGHT: Collect = Collect::Streaming { entries: 64, payload_bytes: 64 << 10 };
@@ -42,7 +42,7 @@ fn a_tensor_a_thousand_times_larger_than_the_ring_arrives_whole() {
     let args =
         HostArgs { tensors: vec![host("large", &[count as u32], before.clone())], scalars: Vec::new() };
     let subject = Subject::new(program(vec![ends], orchestration), args);
-    let platforms = if long() { &PLATFORMS[..1] } else { &PLATFORMS[..] };
+    let platforms = if long() { &CHIPS[..1] } else { &CHIPS[..] };
     for platform in platforms {
         let recorded = subject.record(platform, &tight());
         let dump = recorded.complete(platform.name);
@@ -73,7 +73,7 @@ fn a_transposed_view_larger_than_the_ring_arrives_in_logical_order() {
     let mut model = Model::default();
     let square = model.arguments(&subject.args).remove(0);
     model.run(task(0, &[2]), &[A::In(square.transpose())], |_| Vec::new());
-    for platform in PLATFORMS {
+    for platform in CHIPS {
         model.assert_dump(&subject.record(platform, &tight()).complete(platform.name), platform.name);
     }
 }
@@ -104,7 +104,7 @@ fn every_record_of_thousands_of_tasks_arrives() {
         let args = [A::Inout(cells.rows(index % CELLS, 1)), number(index as u64)];
         model.run(task(0x1_0000_0000 + index as u64, &[0]), &args, plus(index as i32));
     }
-    for platform in PLATFORMS {
+    for platform in CHIPS {
         let dump = subject.record(platform, &tight()).complete(platform.name);
         model.assert_dump(&dump, platform.name);
         assert_eq!(dump.states().len(), tasks);
@@ -126,7 +126,7 @@ fn tight_rings_change_nothing_about_graphs_of_any_runtime() {
     for runtime in RuntimeKind::ALL {
         let weave = Weave::new(&format!("tight/{runtime}"), 200, runtime != RuntimeKind::Hbg);
         let (subject, model) = weave.subject(runtime);
-        for platform in PLATFORMS {
+        for platform in CHIPS {
             let roomy = subject.record(platform, &RecordRequest::default()).complete("roomy");
             for payload_bytes in [64, 1024] {
                 let collect = Collect::Streaming { entries: 1, payload_bytes };
@@ -149,7 +149,7 @@ fn what_does_not_fit_after_the_run_is_counted_to_the_last_byte() {
             collect: Collect::AfterSync { memory_per_lane: 8 << 20 },
             ..RecordRequest::default()
         };
-        let whole = subject.record(PLATFORMS[0], &enough).complete("enough");
+        let whole = subject.record(CHIPS[0], &enough).complete("enough");
         let entries_of = |dump: &crate::dump::Dump| {
             let counted =
                 |entry: &Entry| matches!(entry, Entry::Argument(_) | Entry::Task(_) | Entry::Edges(_));
@@ -159,7 +159,7 @@ fn what_does_not_fit_after_the_run_is_counted_to_the_last_byte() {
             subject.config.control_threads = Some(threads);
             let collect = Collect::AfterSync { memory_per_lane };
             let request = RecordRequest { collect, ..RecordRequest::default() };
-            let recorded = subject.record(PLATFORMS[0], &request);
+            let recorded = subject.record(CHIPS[0], &request);
             let about = format!("{runtime}, {memory_per_lane} bytes, {threads} threads");
             assert!(recorded.run.result.is_ok(), "{about}: a capture that is too small fails no run");
             let dump = recorded.dump();
@@ -199,7 +199,7 @@ fn memory_that_cannot_be_had_is_refused_and_leaves_no_files() {
         Collect::Streaming { entries: usize::MAX, payload_bytes: usize::MAX },
     ] {
         let request = RecordRequest { collect, ..RecordRequest::default() };
-        let recorded = subject.record(PLATFORMS[0], &request);
+        let recorded = subject.record(CHIPS[0], &request);
         let error = recorded.run.result.as_ref().unwrap_err().to_string();
         assert!(error.contains("capture cannot start"), "{error}");
         assert_eq!(recorded.files(), [""; 0], "{collect:?}");
@@ -212,7 +212,7 @@ fn memory_that_cannot_be_had_is_refused_and_leaves_no_files() {
 /// counted, but for what the orchestration waited on its own lane.
 #[test]
 fn the_timeline_tells_when_a_capture_had_no_room() {
-    for platform in PLATFORMS {
+    for platform in CHIPS {
         let subject = Subject::scene("dump_tensor_example", "default", RuntimeKind::Trb);
         let collect = Collect::Streaming { entries: 1, payload_bytes: 4096 };
         let request = RecordRequest { collect, ..RecordRequest::default() };

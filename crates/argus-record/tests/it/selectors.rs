@@ -4,8 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use argus_abi::{DType, Kind, Role, Stage};
+use argus_chip::A2A3SIM;
 use argus_record::{RecordProblem, RecordRequest};
-use argus_runtime::A2A3SIM;
 use argus_scenes::registry::RuntimeKind;
 
 use crate::dump::{Key, Record};

@@ -2,15 +2,16 @@
 
 use std::path::Path;
 
+use argus_chip::{A2A3SIM, A5SIM, Chip};
 use argus_record::{Names, RecordRequest, RecordedRun, record};
-use argus_runtime::{A2A3SIM, A5SIM, Collect, Device, HostArgs, Platform, Program, RunConfig};
+use argus_runtime::{Collect, Device, HostArgs, Program, RunConfig};
 use argus_scenes::registry::{self, RuntimeKind};
 use tempfile::TempDir;
 
 use crate::dump::Dump;
 use crate::model::Model;
 
-pub const PLATFORMS: [&Platform; 2] = [&A2A3SIM, &A5SIM];
+pub const CHIPS: [&Chip; 2] = [&A2A3SIM, &A5SIM];
 
 /// Streaming through rings that are large enough, through rings that are always full, and after the run.
 pub const COLLECTS: [Collect; 3] = [
@@ -50,7 +51,7 @@ impl Subject {
     }
 
     /// Runs it on a device of its own.
-    pub fn record(&self, platform: &'static Platform, request: &RecordRequest) -> Recorded {
+    pub fn record(&self, platform: &'static Chip, request: &RecordRequest) -> Recorded {
         self.record_on(&mut Device::new(platform), request)
     }
 
@@ -73,7 +74,7 @@ impl Subject {
 
     /// Runs it at level full on every platform and through every transport: each dump is what the model says.
     pub fn assert_true(&self, model: &Model) {
-        for platform in PLATFORMS {
+        for platform in CHIPS {
             for collect in COLLECTS {
                 let about = format!("{} on {} by {collect:?}", self.names.scene, platform.name);
                 let request = RecordRequest { collect, ..RecordRequest::default() };

@@ -2,9 +2,10 @@
 
 use std::collections::BTreeSet;
 
+use argus_chip::{A2A3SIM, A5SIM};
 use argus_dump::RunDirectory;
 use argus_record::RecordRequest;
-use argus_runtime::{A2A3SIM, A5SIM, Device};
+use argus_runtime::Device;
 use argus_scenes::registry::RuntimeKind;
 
 use crate::dump::Dump;

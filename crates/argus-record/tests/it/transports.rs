@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::dump::{Dump, Record};
 use crate::programs::Weave;
-use crate::setup::{PLATFORMS, Subject, long};
+use crate::setup::{CHIPS, Subject, long};
 
 /// A record without what may differ between runs: addresses, times, cores, places in the payload file.
 fn lasting(record: &Record) -> Record {
@@ -28,7 +28,7 @@ fn graph(dump: &Dump) -> Vec<Value> {
 fn assert_equal_everywhere(subject: &Subject, rounds: usize) -> Dump {
     let collects = [Collect::default(), Collect::AfterSync { memory_per_lane: 16 << 20 }];
     let mut combinations = Vec::new();
-    for platform in PLATFORMS {
+    for platform in CHIPS {
         for threads in 1..=4 {
             combinations.extend(collects.map(|collect| (platform, threads, collect)));
         }
@@ -91,7 +91,7 @@ fn recorded_edges_are_what_overlapping_elements_demand() {
         let weave = Weave::new(&format!("edges/{seed}"), 40, true);
         let conflicts = weave.conflicts();
         let (subject, _) = weave.subject(RuntimeKind::Trb);
-        let dump = subject.record(PLATFORMS[0], &RecordRequest::default()).complete("edges");
+        let dump = subject.record(CHIPS[0], &RecordRequest::default()).complete("edges");
         let edges: BTreeSet<(u64, u64)> = dump.edges().into_iter().map(|(from, to, _)| (from, to)).collect();
         for edge in &edges {
             assert!(conflicts.contains(edge), "seed {seed}: {edge:x?} joins tasks that do not meet");

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
 use argus_abi::{DType, KernelArgs, Stage, Tensor};
+use argus_chip::A2A3SIM;
 use argus_record::RecordRequest;
-use argus_runtime::{A2A3SIM, KernelEntry, KernelTable, Program};
+use argus_runtime::{KernelEntry, KernelTable, Program};
 use argus_scenes::registry::{RuntimeKind, scenes};
 use argus_tile::{Core, Fault, GlobalShape, KernelResult};
 

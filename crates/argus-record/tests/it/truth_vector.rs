@@ -1,7 +1,7 @@
 //! The elementwise scenes: every record of every runtime against the references.
 
 use argus_abi::{DType, Kind, Stage};
-use argus_runtime::A2A3SIM;
+use argus_chip::A2A3SIM;
 use argus_scenes::reference::vector as reference;
 use argus_scenes::registry::RuntimeKind;
 

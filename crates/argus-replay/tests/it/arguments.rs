@@ -5,13 +5,14 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use argus_abi::args::{GLOBAL_CONTEXT_SLOT, KernelAbi, LOCAL_CONTEXT_SLOT};
 use argus_abi::{CoreType, DType, FuncId, KernelArgs, Member, Role};
+use argus_chip::A2A3SIM;
 use argus_record::RecordRequest;
 use argus_replay::rebuild::Placed;
 use argus_replay::{
     Argument, CapturedTask, Content, Hint, Identity, Judgement, MemberKernel, Options, Poison, Proof,
     Rebuilt, ReplayError, Substitute, TensorArgument, What, replay,
 };
-use argus_runtime::{A2A3SIM, KernelEntry, KernelTable};
+use argus_runtime::{KernelEntry, KernelTable};
 use argus_scenes::registry::{self, RuntimeKind};
 use argus_tile::{Core, GlobalShape, Kernel, KernelResult};
 

@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
+use argus_chip::{A2A3SIM, A5SIM};
 use argus_replay::{Capsule, CapturedTask, Judgement, Options, replay};
-use argus_runtime::{A2A3SIM, A5SIM};
 use argus_scenes::registry::RuntimeKind;
 
 use crate::setup::Recorded;

@@ -1,16 +1,16 @@
 //! Every task of every shipped scene gives the same bytes alone as in its run.
 
+use argus_chip::{A2A3SIM, A5SIM, Chip};
 use argus_record::RecordRequest;
 use argus_replay::{CapturedTask, Judgement, Listing, Options, Selection, replay};
-use argus_runtime::{A2A3SIM, A5SIM, Platform};
 use argus_scenes::registry::{Case, RuntimeKind, Scene, scenes};
 
 use crate::setup::{Recorded, long};
 
 /// Cases that take long and show nothing that a smaller one of their scene does not.
-const LONG: &[(&str, &str)] = &[("paged_attention", "large"), ("benchmark_bgemm", "Case0")];
+pub const LONG: &[(&str, &str)] = &[("paged_attention", "large"), ("benchmark_bgemm", "Case0")];
 
-fn assert_every_task(scene: &Scene, case: &'static Case, runtime: RuntimeKind, platform: &'static Platform) {
+fn assert_every_task(scene: &Scene, case: &'static Case, runtime: RuntimeKind, platform: &'static Chip) {
     let recorded = Recorded::case(scene.name, case, runtime, platform, &RecordRequest::default());
     let dump = recorded.dump();
     let graph = dump.graph().unwrap();
@@ -39,7 +39,7 @@ fn assert_every_task(scene: &Scene, case: &'static Case, runtime: RuntimeKind, p
     assert!(compared > 0, "{}: nothing was compared", scene.name);
 }
 
-fn every_scene_on(platform: &'static Platform) {
+fn every_scene_on(platform: &'static Chip) {
     for scene in scenes().iter().filter(|scene| scene.name != "failures") {
         for case in scene.cases {
             if LONG.contains(&(scene.name, case.name)) && !long() {

@@ -3,9 +3,10 @@
 use std::time::Duration;
 
 use argus_abi::TaskId;
+use argus_chip::{A2A3SIM, A5SIM};
 use argus_record::RecordRequest;
 use argus_replay::{CapturedTask, Hint, Listing, Options, Selection, replay};
-use argus_runtime::{A2A3SIM, A5SIM, RunError};
+use argus_runtime::RunError;
 use argus_scenes::registry::{self, RuntimeKind};
 
 use crate::setup::Recorded;

@@ -1,8 +1,8 @@
 //! Watches, probes and breaks show what happens inside, and change nothing.
 
 use argus_abi::{Kind, Member};
+use argus_chip::A2A3SIM;
 use argus_replay::{Options, Probe, Seen, Substitute, Watch, replay};
-use argus_runtime::A2A3SIM;
 use argus_scenes::registry::RuntimeKind;
 
 use crate::setup::Recorded;

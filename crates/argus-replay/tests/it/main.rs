@@ -11,3 +11,4 @@ mod samples;
 mod selecting;
 mod setup;
 mod specs;
+mod third_chip;

@@ -3,9 +3,9 @@
 
 use std::path::{Path, PathBuf};
 
+use argus_chip::Chip;
 use argus_dump::read::Dump;
 use argus_replay::{CapturedTask, Code, Judgement, Listing, Options, Selection, Substitute, replay};
-use argus_runtime::Platform;
 use argus_scenes::isolated;
 use argus_scenes::registry::{self, RuntimeKind};
 
@@ -101,7 +101,7 @@ fn check(directory: &Path, sample: &Sample, differ: &mut Vec<String>) -> usize {
     let (case, runtime) =
         registry::scene(sample.scene).unwrap().case(Some(sample.case), Some(sample.runtime)).unwrap();
     let code = Code::of(&(case.prepare)(runtime).program);
-    let platform = Platform::by_name(sample.platform).unwrap();
+    let platform = Chip::by_name(sample.platform).unwrap();
     let mut listing = Listing::of(&dump);
     listing.name(&code);
     let graph = isolated::graph(case, runtime).unwrap();

@@ -1,8 +1,8 @@
 //! Which task: found by id, name or set, or refused with a list of what there is.
 
 use argus_abi::TaskId;
+use argus_chip::A2A3SIM;
 use argus_replay::{Hint, Listing, Selection};
-use argus_runtime::A2A3SIM;
 use argus_scenes::registry::RuntimeKind;
 
 use crate::setup::Recorded;

@@ -1,9 +1,10 @@
 //! From a scene to a dump, and from a dump to a task.
 
+use argus_chip::Chip;
 use argus_dump::read::Dump;
 use argus_record::{Names, RecordRequest, record};
 use argus_replay::{CapturedTask, Code, Listing, Proof, Selection, replay};
-use argus_runtime::{Device, Platform, RunConfig};
+use argus_runtime::{Device, RunConfig};
 use argus_scenes::registry::{self, Case, RuntimeKind};
 use tempfile::TempDir;
 
@@ -11,7 +12,7 @@ use tempfile::TempDir;
 pub struct Recorded {
     pub directory: TempDir,
     pub code: Code,
-    pub platform: &'static Platform,
+    pub platform: &'static Chip,
 }
 
 impl Recorded {
@@ -20,7 +21,7 @@ impl Recorded {
         scene: &str,
         case: &'static Case,
         runtime: RuntimeKind,
-        platform: &'static Platform,
+        platform: &'static Chip,
         request: &RecordRequest,
     ) -> Recorded {
         let prepared = (case.prepare)(runtime);
@@ -39,7 +40,7 @@ impl Recorded {
         Recorded { directory, code: Code::of(&prepared.program), platform }
     }
 
-    pub fn named(scene: &str, case: &str, runtime: RuntimeKind, platform: &'static Platform) -> Recorded {
+    pub fn named(scene: &str, case: &str, runtime: RuntimeKind, platform: &'static Chip) -> Recorded {
         let (case, runtime) = registry::scene(scene).unwrap().case(Some(case), Some(runtime)).unwrap();
         Recorded::case(scene, case, runtime, platform, &RecordRequest::default())
     }

@@ -2,8 +2,8 @@
 
 use argus_abi::args::KernelAbi;
 use argus_abi::{DType, Role};
+use argus_chip::A2A3SIM;
 use argus_replay::{CapturedTask, Code, Content, Identity, Options, SpecError, What, replay, spec};
-use argus_runtime::A2A3SIM;
 use argus_scenes::registry::{self, RuntimeKind};
 
 fn error(text: &str) -> String {

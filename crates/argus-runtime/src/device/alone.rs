@@ -18,7 +18,7 @@ use crate::error::{ConfigError, Fatal, RunError};
 use crate::kernels::KernelTable;
 use crate::monitor;
 use crate::schedule::Scheduler;
-use crate::schedule::chip::Chip;
+use crate::schedule::cores::Cores;
 use crate::schedule::crew::Crew;
 use crate::schedule::task::{Launch, Shape, Task, TaskArgs, Work};
 
@@ -43,13 +43,13 @@ impl Device {
         if self.abandoned {
             return Err(ConfigError::Abandoned.into());
         }
-        let (clusters, control_threads) = config.resolve(self.platform)?;
+        let (clusters, control_threads) = config.resolve(self.chip)?;
         check(&task, kernels, clusters)?;
         let stop = Arc::new(AtomicBool::new(false));
         let scheduler = Arc::new_cyclic(|this| {
-            let chip = Chip::new(self.platform, clusters as usize, config.fill, Arc::clone(memory), &stop);
+            let cores = Cores::new(self.chip, clusters as usize, config.fill, Arc::clone(memory), &stop);
             let (kernels, crew) = (kernels.clone(), Crew::new(this.clone()));
-            Scheduler::new(chip, kernels, Vec::new(), vec![None], Arc::clone(&stop), crew, None)
+            Scheduler::new(cores, kernels, Vec::new(), vec![None], Arc::clone(&stop), crew, None)
         });
         let started = Instant::now();
         let Alone { id, launch, args } = task;

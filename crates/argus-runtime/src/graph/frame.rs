@@ -223,7 +223,7 @@ impl Frame {
             let message = format!("a task has 1 to {} blocks, not {}", i16::MAX, launch.blocks);
             return Err(self.fail(Fatal::invalid(message)));
         }
-        let clusters = self.scheduler.chip.clusters as u32;
+        let clusters = self.scheduler.cores.clusters as u32;
         let room = if launch.shape() == Shape::Aiv { 2 * clusters } else { clusters };
         if launch.sync_start && launch.blocks > room {
             let message = format!(

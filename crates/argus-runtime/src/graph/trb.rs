@@ -116,7 +116,7 @@ impl Trb {
 
     /// Clusters of this run.
     pub fn cluster_count(&self) -> u32 {
-        self.frame.scheduler.chip.clusters as u32
+        self.frame.scheduler.cores.clusters as u32
     }
 
     fn submit_work(&mut self, work: Work, arg: &Arg) -> Result<TaskOutputs, Fatal> {

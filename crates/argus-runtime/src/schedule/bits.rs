@@ -1,14 +1,14 @@
-//! A small set of core numbers that many threads mark and clear.
+//! A set of cores that many threads mark and clear.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// Enough for the 108 cores of the largest chip.
-const WORDS: usize = 2;
+use argus_abi::CoreSet;
+use argus_abi::cores::CORE_WORDS;
 
 /// A hint, never the truth: a marked core is worth a look, and whoever looks clears the mark first.
 #[derive(Debug, Default)]
 pub struct CoreBits {
-    words: [AtomicU64; WORDS],
+    words: [AtomicU64; CORE_WORDS],
 }
 
 impl CoreBits {
@@ -26,25 +26,15 @@ impl CoreBits {
     }
 
     /// Clears all marks and returns them.
-    pub fn take(&self) -> impl Iterator<Item = usize> + use<> {
-        ones(std::array::from_fn(|index| {
+    pub fn take(&self) -> CoreSet {
+        CoreSet::from_words(std::array::from_fn(|index| {
             let word = &self.words[index];
             if word.load(Ordering::Acquire) == 0 { 0 } else { word.swap(0, Ordering::AcqRel) }
         }))
     }
 
     /// The marks as they are now.
-    pub fn iter(&self) -> impl Iterator<Item = usize> + use<> {
-        ones(std::array::from_fn(|index| self.words[index].load(Ordering::Acquire)))
+    pub fn marks(&self) -> CoreSet {
+        CoreSet::from_words(std::array::from_fn(|index| self.words[index].load(Ordering::Acquire)))
     }
-}
-
-fn ones(words: [u64; WORDS]) -> impl Iterator<Item = usize> {
-    words.into_iter().enumerate().flat_map(|(index, mut word)| {
-        std::iter::from_fn(move || {
-            let bit = (word != 0).then(|| word.trailing_zeros() as usize)?;
-            word &= word - 1;
-            Some(index * 64 + bit)
-        })
-    })
 }

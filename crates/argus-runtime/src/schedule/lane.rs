@@ -5,15 +5,15 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use argus_abi::{CoreType, Member, Stage};
+use argus_abi::{CoreType, MAX_CORES, Member, Stage};
 use argus_capture::Recorder;
 use argus_facts::CaptureWait;
 
 use crate::inject::Next;
 use crate::schedule::Scheduler;
 use crate::schedule::bits::CoreBits;
-use crate::schedule::chip::Chip;
 use crate::schedule::clock::CaptureWatch;
+use crate::schedule::cores::Cores;
 use crate::schedule::mailbox::{Condition, Token};
 use crate::schedule::task::{Launch, Shape, Task, Work};
 
@@ -48,6 +48,11 @@ impl LaneSignals {
     }
 }
 
+/// A bit per cluster. One lane may own all clusters of a chip.
+type ClusterBits = u128;
+
+const _: () = assert!(MAX_CORES / Member::ALL.len() <= ClusterBits::BITS as usize);
+
 /// The state of one control thread.
 #[derive(Debug)]
 pub struct Lane {
@@ -55,11 +60,11 @@ pub struct Lane {
     /// Three slots per cluster, in the order of [`Member`].
     slots: Vec<[Slot; 3]>,
     /// Bit per cluster of the lane: the core at that place has nothing to do.
-    idle: [u64; 3],
+    idle: [ClusterBits; 3],
     /// Bit per cluster of the lane: the core runs something and nothing waits behind it.
-    open: [u64; 3],
+    open: [ClusterBits; 3],
     /// A cluster kept free of single tasks because a mix waits for all of its cores.
-    reserved: u64,
+    reserved: ClusterBits,
     /// Where this control thread writes down what it captures.
     recorder: Option<Recorder>,
     /// When that had to wait, if anybody wants to know.
@@ -70,19 +75,19 @@ pub struct Lane {
 
 impl Lane {
     /// Lane `index` of `lanes` owns every `lanes`-th cluster.
-    pub fn new(index: usize, lanes: usize, chip: &Chip, hooked: bool, recorder: Option<Recorder>) -> Lane {
-        let slots: Vec<[Slot; 3]> = (index..chip.clusters)
+    pub fn new(index: usize, lanes: usize, cores: &Cores, hooked: bool, recorder: Option<Recorder>) -> Lane {
+        let slots: Vec<[Slot; 3]> = (index..cores.clusters)
             .step_by(lanes)
             .map(|cluster| {
                 Member::ALL.map(|member| Slot {
-                    core: chip.core_number(cluster, member),
+                    core: cores.core_number(cluster, member),
                     next: Token::FIRST,
                     running: None,
                     pending: None,
                 })
             })
             .collect();
-        let all = u64::MAX.checked_shr(64 - slots.len() as u32).unwrap_or(0);
+        let all = ClusterBits::MAX.checked_shr(ClusterBits::BITS - slots.len() as u32).unwrap_or(0);
         Lane { index, slots, idle: [all; 3], open: [0; 3], reserved: 0, hooked, recorder, waits: Vec::new() }
     }
 
@@ -116,10 +121,10 @@ impl Lane {
             return false;
         }
         let mut progress = false;
-        for number in signals.reported.take() {
+        for number in signals.reported.take().iter() {
             let (cluster, member) = (number / 3, number % 3);
             let slot = &mut self.slots[cluster][member];
-            let condition = scheduler.chip.cell(slot.core).mailbox.condition();
+            let condition = scheduler.cores.cell(slot.core).mailbox.condition();
             let (first, second) = slot.settle(condition);
             let bit = 1 << cluster;
             if slot.running.is_none() {
@@ -162,7 +167,7 @@ impl Lane {
     /// starve it.
     fn reserve_for(&mut self, launch: &Launch) {
         let missing = |cluster: &usize| {
-            let bit = 1u64 << cluster;
+            let bit: ClusterBits = 1 << cluster;
             launch.members().filter(|(member, _)| self.idle[*member as usize] & bit == 0).count()
         };
         if let Some(cluster) = (0..self.slots.len()).min_by_key(missing) {
@@ -206,7 +211,7 @@ impl Lane {
     }
 
     /// The lowest cluster with a usable core at one of these places. Low first, so that few cores stay warm.
-    fn pick(&self, members: &[Member], usable: &[u64; 3]) -> Option<(usize, Member)> {
+    fn pick(&self, members: &[Member], usable: &[ClusterBits; 3]) -> Option<(usize, Member)> {
         members
             .iter()
             .map(|&member| ((usable[member as usize] & !self.reserved).trailing_zeros() as usize, member))
@@ -216,7 +221,7 @@ impl Lane {
 
     /// The open cores that have acknowledged what they run. Only these may be given another token: the
     /// dispatch register holds one, and a token that nobody has taken yet must not be overwritten.
-    fn acknowledged(&self, scheduler: &Scheduler, members: &[Member]) -> [u64; 3] {
+    fn acknowledged(&self, scheduler: &Scheduler, members: &[Member]) -> [ClusterBits; 3] {
         let mut acknowledged = [0; 3];
         for &member in members {
             let mut open = self.open[member as usize];
@@ -225,7 +230,7 @@ impl Lane {
                 open &= open - 1;
                 let Slot { core, running, .. } = &self.slots[cluster][member as usize];
                 let token = running.as_ref().map(|flight| Condition::Running(flight.token));
-                if token == Some(scheduler.chip.cell(*core).mailbox.condition()) {
+                if token == Some(scheduler.cores.cell(*core).mailbox.condition()) {
                     acknowledged[member as usize] |= 1 << cluster;
                 }
             }
@@ -239,8 +244,8 @@ impl Lane {
         (free != 0).then(|| free.trailing_zeros() as usize)
     }
 
-    fn free_clusters(&self, launch: &Launch) -> u64 {
-        launch.members().fold(u64::MAX, |free, (member, _)| free & self.idle[member as usize])
+    fn free_clusters(&self, launch: &Launch) -> ClusterBits {
+        launch.members().fold(ClusterBits::MAX, |free, (member, _)| free & self.idle[member as usize])
     }
 
     /// How many blocks of `launch` the lane could start at once.

@@ -18,9 +18,10 @@
 use std::sync::Arc;
 
 use argus_abi::args::KernelAbi;
-use argus_abi::{DType, FuncId, Member, Role, TaskId, Tensor, TensorArgType};
+use argus_abi::{CoreSet, DType, FuncId, Member, Role, TaskId, Tensor, TensorArgType};
 use smallvec::SmallVec;
 
+use crate::schedule::bits::CoreBits;
 use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use crate::sync::{Mutex, relock};
 
@@ -123,7 +124,7 @@ impl TaskArgs {
 pub struct TaskTrace {
     dispatch_order: AtomicU64,
     dispatched_ns: AtomicU64,
-    cores: [AtomicU64; 2],
+    cores: CoreBits,
 }
 
 impl TaskTrace {
@@ -131,7 +132,7 @@ impl TaskTrace {
         TaskTrace {
             dispatch_order: AtomicU64::new(u64::MAX),
             dispatched_ns: AtomicU64::new(0),
-            cores: [AtomicU64::new(0), AtomicU64::new(0)],
+            cores: CoreBits::default(),
         }
     }
 
@@ -145,16 +146,15 @@ impl TaskTrace {
     }
 
     pub fn ran_on(&self, core: usize) {
-        self.cores[core / 64].fetch_or(1 << (core % 64), Ordering::Relaxed);
+        self.cores.mark(core);
     }
 
     /// Dispatch order, dispatch time and cores.
-    pub fn read(&self) -> (u64, u64, [u64; 2]) {
-        let [low, high] = &self.cores;
+    pub fn read(&self) -> (u64, u64, CoreSet) {
         (
             self.dispatch_order.load(Ordering::Relaxed),
             self.dispatched_ns.load(Ordering::Relaxed),
-            [low.load(Ordering::Relaxed), high.load(Ordering::Relaxed)],
+            self.cores.marks(),
         )
     }
 }

@@ -5,9 +5,8 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use argus_abi::{CoreType, FatalCode};
-use argus_runtime::{
-    Arg, Device, Fatal, PLATFORMS, Program, RunConfig, RunError, ScopeMode, TensorCreateInfo, Trb,
-};
+use argus_chip::CHIPS;
+use argus_runtime::{Arg, Device, Fatal, Program, RunConfig, RunError, ScopeMode, TensorCreateInfo, Trb};
 use argus_tile::Fault;
 
 use crate::programs::{
@@ -271,7 +270,7 @@ fn a_kernel_that_does_not_end_is_named() {
         trb.submit_aiv(BUMP, bump(args.tensor(0)?, 0)).map(drop)
     });
     let limit = Duration::from_millis(150);
-    let mut device = Device::new(PLATFORMS[0]);
+    let mut device = Device::new(CHIPS[0]);
     let config = RunConfig { progress_timeout: limit, ..config() };
     let error = device.run(&program, &mut arguments(&[&[0]]), &config).unwrap_err();
     let RunError::Stuck { site, abandoned, .. } = &error else { panic!("{error}") };

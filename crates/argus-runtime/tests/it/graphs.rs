@@ -3,7 +3,8 @@
 use std::sync::Arc;
 
 use argus_abi::FatalCode;
-use argus_runtime::{Hazards, PLATFORMS, RunConfig, RunError};
+use argus_chip::CHIPS;
+use argus_runtime::{Hazards, RunConfig, RunError};
 
 use crate::generate::{Item, Random, Style, program};
 use crate::oracle;
@@ -24,7 +25,7 @@ fn random_graphs_compute_what_a_sequential_run_computes() {
             let style = Style { nested: runtime != Runtime::Abg, mixes: true };
             let spec = Arc::new(program(seed, style));
             let expected = oracle::run(&spec);
-            let platform = PLATFORMS[random.below(2)];
+            let platform = CHIPS[random.below(2)];
             let config = RunConfig {
                 control_threads: Some(1 + random.below(4) as u32),
                 host_threads: Some(1 + random.below(3)),
@@ -50,7 +51,7 @@ fn a_scope_larger_than_its_ring_is_code_1() {
     spec.items = vec![Item::Scope(tasks)];
     spec.tasks.truncate(1);
     spec.tasks[0].operands.clear();
-    let error = run(&Arc::new(spec), Runtime::Trb, PLATFORMS[0], RunConfig::default()).unwrap_err();
+    let error = run(&Arc::new(spec), Runtime::Trb, CHIPS[0], RunConfig::default()).unwrap_err();
     assert_eq!(error.fatal_code(), Some(FatalCode::ScopeDeadlock), "{error}");
 }
 
@@ -62,7 +63,7 @@ fn the_references_hazards_lose_orders_that_ours_keep() {
         let spec = Arc::new(program(seed, Style { nested: true, mixes: true }));
         let expected = oracle::run(&spec);
         let config = RunConfig { hazards: Hazards::Reference, ..RunConfig::default() };
-        match run(&spec, Runtime::Trb, PLATFORMS[0], config) {
+        match run(&spec, Runtime::Trb, CHIPS[0], config) {
             Ok(actual) => {
                 let externals = (0..spec.buffers.len()).filter(|&buffer| spec.buffers[buffer].external);
                 externals.enumerate().any(|(number, buffer)| actual[number] != expected[buffer])

@@ -5,9 +5,10 @@ use std::thread::sleep;
 use std::time::Duration;
 
 use argus_abi::{ArgDirection, CoreType, DType, FuncId, KernelArgs, Tensor};
+use argus_chip::CHIPS;
 use argus_runtime::{
     Abg, Arg, Device, EntryArgs, Fatal, Hbg, HostArgs, HostTensor, KernelEntry, KernelTable, Orchestration,
-    PLATFORMS, Program, RunConfig, RunError, RunReport, TensorCreateInfo, Trb,
+    Program, RunConfig, RunError, RunReport, TensorCreateInfo, Trb,
 };
 use argus_tile::{Core, Fault, GlobalShape, KernelResult};
 
@@ -158,7 +159,7 @@ pub fn values(args: &HostArgs, index: usize) -> Vec<i32> {
 
 /// Runs a program on a fresh a2a3sim.
 pub fn run(program: &Program, args: &mut HostArgs, config: &RunConfig) -> Result<RunReport, RunError> {
-    Device::new(PLATFORMS[0]).run(program, args, config)
+    Device::new(CHIPS[0]).run(program, args, config)
 }
 
 /// Runs a program that must succeed and returns what its arguments hold then.

@@ -4,9 +4,10 @@ use std::collections::HashMap;
 use std::sync::Arc;
 
 use argus_abi::{ArgDirection, CoreType, DType, FuncId, KernelArgs, Tensor, TensorArgType};
+use argus_chip::Chip;
 use argus_runtime::{
     Abg, Arg, Device, EntryArgs, Fatal, Hbg, HostArgs, HostTensor, KernelEntry, KernelTable, MixedKernels,
-    Orchestration, Platform, Program, RingConfig, RunConfig, RunError, ScopeMode, TensorCreateInfo, Trb,
+    Orchestration, Program, RingConfig, RunConfig, RunError, ScopeMode, TensorCreateInfo, Trb,
 };
 use argus_tile::{Core, Fault, Global, GlobalShape, KernelResult};
 
@@ -27,7 +28,7 @@ const AIV: FuncId = FuncId(1);
 pub fn run(
     spec: &Arc<ProgramSpec>,
     runtime: Runtime,
-    platform: &'static Platform,
+    platform: &'static Chip,
     mut config: RunConfig,
 ) -> Result<Vec<Vec<u8>>, RunError> {
     let heap = u64::from(spec.window) * 1024;

@@ -1,8 +1,7 @@
 //! The same results with any number of control threads, host threads, devices and runs.
 
-use argus_runtime::{
-    Arg, Device, HostArgs, PLATFORMS, Program, RINGS, RingConfig, RunConfig, RunError, ScopeMode,
-};
+use argus_chip::CHIPS;
+use argus_runtime::{Arg, Device, HostArgs, Program, RINGS, RingConfig, RunConfig, RunError, ScopeMode};
 use argus_tile::Fault;
 
 use crate::programs::{
@@ -74,7 +73,7 @@ fn one_control_thread_is_enough() {
 
 #[test]
 fn any_number_of_control_and_host_threads_gives_the_same() {
-    let a5 = PLATFORMS[1];
+    let a5 = CHIPS[1];
     for control_threads in 1..=a5.control_threads {
         for host_threads in [1, 2, 3, 5, 8] {
             for block_dim in [1, 36] {
@@ -97,7 +96,7 @@ fn devices_side_by_side_do_not_disturb_each_other() {
     let workers: Vec<_> = (0..2)
         .map(|index| {
             std::thread::spawn(move || {
-                let mut device = Device::new(PLATFORMS[index]);
+                let mut device = Device::new(CHIPS[index]);
                 (0..10)
                     .map(|round| run_on(&mut device, &program(20 + round), &tiny()).unwrap())
                     .collect::<Vec<_>>()
@@ -112,7 +111,7 @@ fn devices_side_by_side_do_not_disturb_each_other() {
 
 #[test]
 fn a_hundred_runs_on_one_device_are_equal() {
-    let mut device = Device::new(PLATFORMS[0]);
+    let mut device = Device::new(CHIPS[0]);
     let (program, expected) = (program(12), expected(12));
     for round in 0..100 {
         assert_eq!(run_on(&mut device, &program, &tiny()).unwrap(), expected, "run {round}");
@@ -136,7 +135,7 @@ fn a_failed_run_leaves_a_device_that_works() {
             }
         })
     };
-    let mut device = Device::new(PLATFORMS[0]);
+    let mut device = Device::new(CHIPS[0]);
     for round in 0..12 {
         let mut args = arguments(&[&[3; WORDS]]);
         let error = device.run(&failing(round % 4), &mut args, &tiny()).unwrap_err();

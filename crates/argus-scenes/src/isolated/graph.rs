@@ -1,7 +1,8 @@
 //! Kernels and edges by task id, for dumps that do not tell.
 
+use argus_chip::DEFAULT_CHIP;
 use argus_facts::Graph;
-use argus_runtime::{A2A3SIM, Device, RunConfig, RunError};
+use argus_runtime::{Device, RunConfig, RunError};
 
 use crate::registry::{Case, Prepared, RuntimeKind};
 
@@ -10,10 +11,10 @@ use crate::registry::{Case, Prepared, RuntimeKind};
 pub fn graph(case: &Case, runtime: RuntimeKind) -> Result<Graph, RunError> {
     let Prepared { program, mut args, configure, .. } = (case.prepare)(runtime);
     let mut config = RunConfig {
-        block_dim: case.block_dim.map(|clusters| clusters.min(A2A3SIM.clusters)),
-        control_threads: case.control_threads.map(|threads| threads.min(A2A3SIM.control_threads)),
+        block_dim: case.block_dim.map(|clusters| clusters.min(DEFAULT_CHIP.clusters)),
+        control_threads: case.control_threads.map(|threads| threads.min(DEFAULT_CHIP.control_threads)),
         ..RunConfig::default()
     };
     configure(&mut config);
-    Device::new(&A2A3SIM).graph(&program, &mut args, &config)
+    Device::new(DEFAULT_CHIP).graph(&program, &mut args, &config)
 }

@@ -1,6 +1,7 @@
 //! Every way to end badly: the right code, and a message that names what went wrong.
 
-use argus_runtime::{PLATFORMS, RunError};
+use argus_chip::CHIPS;
+use argus_runtime::RunError;
 use argus_scenes::play::{PlayError, PlayOptions, play};
 use argus_scenes::scenes::failures::{FAILURES, SCENE};
 
@@ -10,7 +11,7 @@ fn every_failure_has_the_right_code_and_message() {
     for (case, failure) in SCENE.cases.iter().zip(FAILURES) {
         assert_eq!(case.name, failure.case);
         for &runtime in case.runtimes {
-            for platform in PLATFORMS {
+            for platform in CHIPS {
                 let name = format!("{} on {runtime}, {}", case.name, platform.name);
                 let error: RunError = match play(case, runtime, platform, &PlayOptions::default()) {
                     Err(PlayError::Run(error)) => error,
@@ -38,7 +39,7 @@ fn a_device_survives_a_failed_run_but_not_an_abandoned_thread() {
         (prepared.configure)(&mut config);
         device.run(&prepared.program, &mut prepared.args.clone(), &config).unwrap_err()
     };
-    let mut device = Device::new(PLATFORMS[0]);
+    let mut device = Device::new(CHIPS[0]);
     assert!(matches!(run(&mut device, "crashing_kernel"), RunError::KernelPanic { .. }));
     assert!(matches!(run(&mut device, "stuck_kernel"), RunError::Stuck { .. }));
     assert!(matches!(run(&mut device, "stuck_kernel_that_hears_nothing"), RunError::Stuck { .. }));

@@ -4,7 +4,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use argus_abi::KernelArgs;
-use argus_runtime::{A2A3SIM, Device, KernelEntry, KernelTable, RunConfig};
+use argus_chip::A2A3SIM;
+use argus_runtime::{Device, KernelEntry, KernelTable, RunConfig};
 use argus_scenes::compare::Tolerance;
 use argus_scenes::play::{PlayOptions, Played, play};
 use argus_scenes::registry::{RuntimeKind, scene};

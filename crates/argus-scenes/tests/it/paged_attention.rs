@@ -3,9 +3,10 @@
 use std::sync::{Arc, Mutex};
 
 use argus_abi::{ArgDirection, CoreType, DType, TaskId};
+use argus_chip::A2A3SIM;
 use argus_runtime::{
-    A2A3SIM, Arg, Device, EntryArgs, Fatal, Hbg, HostArgs, HostTensor, KernelTable, Orchestration, Program,
-    RunConfig, ScopeMode, Trb,
+    Arg, Device, EntryArgs, Fatal, Hbg, HostArgs, HostTensor, KernelTable, Orchestration, Program, RunConfig,
+    ScopeMode, Trb,
 };
 use argus_scenes::inputs::Generator;
 use argus_scenes::kernels::paged_attention::{PV, QK, SF, UP, on_addresses, on_tensors};

@@ -1,6 +1,6 @@
 //! Scenes against their goldens.
 
-use argus_runtime::PLATFORMS;
+use argus_chip::CHIPS;
 use argus_scenes::play::{PlayOptions, play};
 use argus_scenes::registry::scenes;
 use argus_scenes::scenes::failures;
@@ -10,7 +10,7 @@ fn every_scene_passes_on_every_platform_and_runtime() {
     for scene in scenes().iter().filter(|scene| scene.name != failures::SCENE.name) {
         for case in scene.cases {
             for &runtime in case.runtimes {
-                for platform in PLATFORMS {
+                for platform in CHIPS {
                     let played = play(case, runtime, platform, &PlayOptions::default());
                     let name = format!("{} {} {runtime} {}", scene.name, case.name, platform.name);
                     let played = played.unwrap_or_else(|error| panic!("{name}: {error}"));

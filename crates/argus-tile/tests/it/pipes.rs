@@ -6,10 +6,9 @@ use std::thread;
 use std::time::Duration;
 
 use argus_abi::{DType, Member};
+use argus_chip::A5SIM;
 use argus_gm::{Fill, GlobalMemory};
-use argus_tile::{
-    ClusterPipes, Core, CoreConfig, CoreSizes, CoreStatus, Direction, FaultKind, Split, TPipe, Tile,
-};
+use argus_tile::{ClusterPipes, Core, CoreConfig, CoreStatus, Direction, FaultKind, Split, TPipe, Tile};
 
 struct Cluster {
     pipes: Arc<ClusterPipes>,
@@ -22,7 +21,8 @@ impl Cluster {
     }
 
     fn core(&self, member: Member) -> Core {
-        let config = CoreConfig { sizes: CoreSizes::A5, core_type: member.core_type(), fill: Fill::Poison };
+        let config =
+            CoreConfig { sizes: A5SIM.core_sizes, core_type: member.core_type(), fill: Fill::Poison };
         let status = Arc::new(CoreStatus::new(self.stop.clone()));
         let mut core = Core::new(config, Arc::new(GlobalMemory::new()), self.pipes.clone(), status);
         core.begin_kernel(member);

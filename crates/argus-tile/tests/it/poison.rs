@@ -2,11 +2,12 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use argus_abi::{CoreType, DType, Member};
+use argus_chip::A2A3SIM;
 use argus_gm::{Fill, GlobalMemory};
-use argus_tile::{ClusterPipes, Core, CoreConfig, CoreSizes, CoreStatus, Opcode, Pipe, Space, Tile};
+use argus_tile::{ClusterPipes, Core, CoreConfig, CoreStatus, Opcode, Pipe, Space, Tile};
 
 fn core(fill: Fill) -> Core {
-    let config = CoreConfig { sizes: CoreSizes::A2A3, core_type: CoreType::Aiv, fill };
+    let config = CoreConfig { sizes: A2A3SIM.core_sizes, core_type: CoreType::Aiv, fill };
     let status = Arc::new(CoreStatus::new(Arc::new(AtomicBool::new(false))));
     Core::new(config, Arc::new(GlobalMemory::new()), Arc::new(ClusterPipes::new()), status)
 }

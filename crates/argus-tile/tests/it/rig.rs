@@ -4,8 +4,9 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use argus_abi::{CoreType, DType, Tensor};
+use argus_chip::A5SIM;
 use argus_gm::{Fill, GlobalMemory};
-use argus_tile::{ClusterPipes, Core, CoreConfig, CoreSizes, CoreStatus, Layout, Space, Tile};
+use argus_tile::{ClusterPipes, Core, CoreConfig, CoreStatus, Layout, Space, Tile};
 
 use crate::model::{Model, decode};
 
@@ -73,10 +74,10 @@ impl Rig {
     pub fn new(core_type: CoreType, seed: u64) -> Rig {
         let memory = Arc::new(GlobalMemory::new());
         let stop = Arc::new(AtomicBool::new(false));
-        let config = CoreConfig { sizes: CoreSizes::A5, core_type, fill: Fill::Zero };
+        let config = CoreConfig { sizes: A5SIM.core_sizes, core_type, fill: Fill::Zero };
         let status = Arc::new(CoreStatus::new(stop.clone()));
         let core = Core::new(config, memory.clone(), Arc::new(ClusterPipes::new()), status);
-        let spaces = Space::ALL.map(|space| vec![0; CoreSizes::A5.of(space) as usize]);
+        let spaces = Space::ALL.map(|space| vec![0; space.bytes_of(&A5SIM.core_sizes) as usize]);
         let model = Model { spaces: spaces.into() };
         Rig { core, model, rng: Rng(seed * 0x9E37_79B9 + 0xDEAD_BEEF), memory, stop }
     }

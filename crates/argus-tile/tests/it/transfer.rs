@@ -2,9 +2,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use argus_abi::{CoreType, DType, Tensor};
+use argus_chip::A2A3SIM;
 use argus_gm::Fill;
 use argus_tile::{
-    ClusterPipes, Core, CoreConfig, CoreSizes, CoreStatus, GlobalLayout, GlobalShape, Layout, Pad, RoundMode,
+    ClusterPipes, Core, CoreConfig, CoreStatus, GlobalLayout, GlobalShape, Layout, Pad, RoundMode,
     Saturation, Space, Tile,
 };
 
@@ -163,7 +164,7 @@ fn adding_stores_of_many_cores_lose_nothing() {
             let memory = rig.memory.clone();
             scope.spawn(move || {
                 let config =
-                    CoreConfig { sizes: CoreSizes::A2A3, core_type: CoreType::Aiv, fill: Fill::Zero };
+                    CoreConfig { sizes: A2A3SIM.core_sizes, core_type: CoreType::Aiv, fill: Fill::Zero };
                 let status = Arc::new(CoreStatus::new(Arc::new(AtomicBool::new(false))));
                 let mut core = Core::new(config, memory, Arc::new(ClusterPipes::new()), status);
                 let tile = Tile::vec(DType::I32, 1, 64).at(0);

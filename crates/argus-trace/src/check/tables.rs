@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use argus_chip::CHIPS;
 use serde_json::Value;
 
 use crate::check::Rule;
@@ -276,7 +277,8 @@ fn details(blocks: &Blocks, seen: &Seen) -> Rule {
     }
     let soc = text(&blocks.table(12)?["soc"])?;
     for map in list(&blocks.table(8)?["core_memory_map"])? {
-        if text(&map["soc"])? != soc || !["910B", "910A5"].contains(&soc) {
+        let known = CHIPS.iter().any(|chip| chip.vendor.insight == soc);
+        if text(&map["soc"])? != soc || !known {
             return Err(format!("block 8: soc {}", map["soc"]));
         }
         for arrow in list(&map["memory_unit"])? {

@@ -66,7 +66,7 @@ fn base_info(timeline: &Timeline<'_>, summary: &Summary) -> Value {
         .collect();
     json!({
         "name": timeline.task.name,
-        "soc": timeline.task.chip.insight_name(),
+        "soc": timeline.task.chip.vendor.insight,
         "op_type": op_type(timeline),
         "block_dim": blocks.len(),
         "mix_block_dim": if op_type(timeline) == "mix" { timeline.cores.len() } else { 0 },
@@ -175,7 +175,7 @@ fn memory_graph(timeline: &Timeline<'_>, summary: &Summary) -> Value {
             let mut map = json!({
                 "core_no": core.block,
                 "op_type": if core.member == Member::Aic { "cube" } else { "vector" },
-                "soc": timeline.task.chip.insight_name(),
+                "soc": timeline.task.chip.vendor.insight,
                 "advice": advice(summary),
                 "memory_unit": units,
             });
@@ -245,7 +245,7 @@ fn inter_core(timeline: &Timeline<'_>, summary: &Summary) -> Value {
         })
         .collect();
     json!({
-        "soc": timeline.task.chip.insight_name(),
+        "soc": timeline.task.chip.vendor.insight,
         "op_type": op_type(timeline),
         "advice": advice(summary).join(" "),
         "op_detail": details,

@@ -3,7 +3,8 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use argus_trace::{CheckReport, Chip, Params, Settings, Sources, Stamp, TaskLog, Timeline, check, write};
+use argus_chip::{A2A3SIM, A5SIM, CHIPS};
+use argus_trace::{CheckReport, Params, Settings, Sources, Stamp, TaskLog, Timeline, check, write};
 use serde_json::Value;
 
 use crate::kernels::{double_buffered, mix, softmax};
@@ -12,7 +13,7 @@ use crate::python::root;
 pub const STAMP: &str = "20260822143005123";
 
 pub fn write_task(task: &TaskLog, dir: &Path) -> argus_trace::Written {
-    let params = Params::of(task.chip);
+    let params = Params::of(task.chip).unwrap();
     let timeline = Timeline::new(task, &params, &Settings { root: Some(root().to_owned()) }).unwrap();
     let mut sources = Sources::default();
     sources.read_below(root(), &timeline);
@@ -20,7 +21,7 @@ pub fn write_task(task: &TaskLog, dir: &Path) -> argus_trace::Written {
 }
 
 fn every_kernel() -> Vec<(&'static str, TaskLog)> {
-    [Chip::A2a3, Chip::A5]
+    CHIPS
         .into_iter()
         .flat_map(|chip| {
             [("matmul", double_buffered(chip, 5)), ("softmax", softmax(chip)), ("mix", mix(chip, 5))]
@@ -53,7 +54,7 @@ fn what_is_written_is_valid_and_complete() {
         assert_eq!(written.missing_sources, Vec::<String>::new());
         let report = check(dir.path()).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(report.slices, written.slices);
-        let params = Params::of(task.chip);
+        let params = Params::of(task.chip).unwrap();
         let timeline = Timeline::new(&task, &params, &Settings::default()).unwrap();
         let paired = 2 * timeline.pairs.len() as u64 + report.unpaired_flags;
         let flags = timeline.cores.iter().flat_map(|core| &core.instrs).filter(|instr| instr.role.is_flag());
@@ -68,7 +69,7 @@ fn what_is_written_is_valid_and_complete() {
 
 #[test]
 fn the_files_of_a_task_are_the_same_in_every_run() {
-    let make = || mix(Chip::A2a3, 4);
+    let make = || mix(&A2A3SIM, 4);
     let dirs = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     // Two runs: other addresses in memory, other threads.
     for dir in &dirs {
@@ -91,9 +92,9 @@ fn the_files_of_a_task_are_the_same_in_every_run() {
 #[test]
 fn an_older_trace_is_replaced_and_a_foreign_directory_is_not() {
     let dir = tempfile::tempdir().unwrap();
-    write_task(&softmax(Chip::A2a3), dir.path());
+    write_task(&softmax(&A2A3SIM), dir.path());
     fs::write(dir.path().join("simulator/old"), "").unwrap();
-    write_task(&double_buffered(Chip::A2a3, 2), dir.path());
+    write_task(&double_buffered(&A2A3SIM, 2), dir.path());
     assert!(!dir.path().join("simulator/old").exists());
     assert_eq!(check(dir.path()).unwrap().cores, ["core0.cubecore0"]);
     assert_eq!(fs::read_dir(dir.path()).unwrap().count(), 1);
@@ -101,8 +102,8 @@ fn an_older_trace_is_replaced_and_a_foreign_directory_is_not() {
     let foreign = tempfile::tempdir().unwrap();
     fs::create_dir(foreign.path().join("simulator")).unwrap();
     fs::write(foreign.path().join("simulator/thesis.txt"), "years").unwrap();
-    let task = softmax(Chip::A2a3);
-    let params = Params::of(Chip::A2a3);
+    let task = softmax(&A2A3SIM);
+    let params = Params::of(&A2A3SIM).unwrap();
     let timeline = Timeline::new(&task, &params, &Settings::default()).unwrap();
     let error = write(&timeline, foreign.path(), &Sources::default(), &Stamp::parse(STAMP).unwrap());
     assert!(
@@ -123,7 +124,7 @@ fn an_older_trace_is_replaced_and_a_foreign_directory_is_not() {
 fn files_belong_to_their_owner() {
     use std::os::unix::fs::PermissionsExt;
     let dir = tempfile::tempdir().unwrap();
-    write_task(&softmax(Chip::A5), dir.path());
+    write_task(&softmax(&A5SIM), dir.path());
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!(mode(&dir.path().join("simulator")) & !0o027, 0o750 & !0o027);
     for (path, _) in every_file(&dir.path().join("simulator")) {
@@ -134,8 +135,8 @@ fn files_belong_to_their_owner() {
 #[test]
 fn missing_sources_leave_the_lines_out() {
     let dir = tempfile::tempdir().unwrap();
-    let task = softmax(Chip::A2a3);
-    let params = Params::of(Chip::A2a3);
+    let task = softmax(&A2A3SIM);
+    let params = Params::of(&A2A3SIM).unwrap();
     let timeline = Timeline::new(&task, &params, &Settings::default()).unwrap();
     let written = write(&timeline, dir.path(), &Sources::default(), &Stamp::parse(STAMP).unwrap()).unwrap();
     assert_eq!(
@@ -211,7 +212,7 @@ fn split(mut bytes: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
 #[test]
 fn damage_is_noticed_one_by_one() {
     let damage = Damage { dir: tempfile::tempdir().unwrap(), missed: Default::default() };
-    write_task(&softmax(Chip::A2a3), damage.dir.path());
+    write_task(&softmax(&A2A3SIM), damage.dir.path());
     check(damage.dir.path()).unwrap();
     let trace = "trace.json";
 

@@ -1,16 +1,15 @@
 //! Missing synchronisation is found by the bytes it endangers; a wait without a set is a deadlock.
 
 use argus_abi::{DType, Member};
+use argus_chip::{A2A3SIM, A5SIM, CHIPS};
 use argus_tile::{GlobalShape, Opcode, Pipe, Tile};
-use argus_trace::{Chip, CoreLog, Hazard, ModelError, Params, Settings, TaskLog, Timeline};
+use argus_trace::{CoreLog, Hazard, ModelError, Params, Settings, TaskLog, Timeline};
 
 use crate::kernels::{double_buffered, mix, softmax};
 use crate::rig::{Rig, hand_over, nd, timeline, without};
 
-const CHIPS: [Chip; 2] = [Chip::A2a3, Chip::A5];
-
 fn hazards(task: &TaskLog) -> Vec<Hazard> {
-    timeline(task, &Params::of(task.chip)).hazards
+    timeline(task, &Params::of(task.chip).unwrap()).hazards
 }
 
 fn line_of(text: &str) -> u32 {
@@ -22,7 +21,7 @@ fn line_of(text: &str) -> u32 {
 fn kernels_with_all_their_flags_have_no_hazard() {
     for chip in CHIPS {
         for task in [double_buffered(chip, 6), softmax(chip), mix(chip, 5)] {
-            assert_eq!(hazards(&task), [], "{}", chip.name());
+            assert_eq!(hazards(&task), [], "{}", chip.hardware);
         }
     }
 }
@@ -61,7 +60,7 @@ fn a_softmax_without_its_flag_to_the_store() {
 fn a_double_buffered_product_without_the_flag_that_frees_its_buffers() {
     // Loads no longer wait until L1 was emptied.
     let task = without(
-        without(double_buffered(Chip::A2a3, 6), Opcode::WaitFlag, Pipe::Mte1, Pipe::Mte2),
+        without(double_buffered(&A2A3SIM, 6), Opcode::WaitFlag, Pipe::Mte1, Pipe::Mte2),
         Opcode::SetFlag,
         Pipe::Mte1,
         Pipe::Mte2,
@@ -81,7 +80,7 @@ fn a_double_buffered_product_without_the_flag_that_frees_its_buffers() {
 #[test]
 fn a_double_buffered_product_without_the_flag_that_fills_its_buffers() {
     let task = without(
-        without(double_buffered(Chip::A5, 4), Opcode::WaitFlag, Pipe::Mte2, Pipe::Mte1),
+        without(double_buffered(&A5SIM, 4), Opcode::WaitFlag, Pipe::Mte2, Pipe::Mte1),
         Opcode::SetFlag,
         Pipe::Mte2,
         Pipe::Mte1,
@@ -96,7 +95,7 @@ fn a_double_buffered_product_without_the_flag_that_fills_its_buffers() {
 fn a_set_that_is_missing_is_a_deadlock_with_its_line() {
     for chip in CHIPS {
         let task = without(double_buffered(chip, 4), Opcode::SetFlag, Pipe::Mte2, Pipe::Mte1);
-        let params = Params::of(chip);
+        let params = Params::of(chip).unwrap();
         let ModelError::Deadlock { waits } = Timeline::new(&task, &params, &Settings::default()).unwrap_err()
         else {
             panic!("no deadlock");
@@ -129,9 +128,10 @@ fn a_set_that_is_missing_is_a_deadlock_with_its_line() {
 
 #[test]
 fn a_pop_without_a_push_is_a_deadlock() {
-    let mut task = mix(Chip::A2a3, 3);
+    let mut task = mix(&A2A3SIM, 3);
     task.cores[0].log.entries.retain(|entry| entry.opcode != Opcode::Tpush);
-    let error = Timeline::new(&task, &Params::of(Chip::A2a3), &Settings::default()).unwrap_err().to_string();
+    let error =
+        Timeline::new(&task, &Params::of(&A2A3SIM).unwrap(), &Settings::default()).unwrap_err().to_string();
     assert!(error.contains("core0.veccore0: pipe MTE2 waits at"), "{error}");
     assert!(error.contains("for a tile of the C2V pipe with flag 0, which nobody sets any more"), "{error}");
 }
@@ -139,7 +139,7 @@ fn a_pop_without_a_push_is_a_deadlock() {
 #[test]
 fn a_wait_may_be_issued_before_its_set() {
     // MTE3 waits first, V sets later: only the scalar stream would be stuck by that.
-    let mut rig = Rig::new(Chip::A2a3);
+    let mut rig = Rig::new(&A2A3SIM);
     let y = rig.tensor("y", DType::F32, 1024);
     let task = rig.run(Member::Aiv0, |core| {
         let tile = Tile::vec(DType::F32, 16, 64).at(0);
@@ -149,7 +149,7 @@ fn a_wait_may_be_issued_before_its_set() {
         core.tadds(&tile, &tile, 1.0)?;
         core.set_flag(Pipe::V, Pipe::Mte3, 0)
     });
-    let params = Params::of(Chip::A2a3);
+    let params = Params::of(&A2A3SIM).unwrap();
     let timeline = timeline(&task, &params);
     assert_eq!(timeline.hazards, []);
     let times: Vec<_> = timeline.cores[0].instrs.iter().map(|instr| (instr.start, instr.end)).collect();
@@ -163,7 +163,7 @@ fn a_wait_may_be_issued_before_its_set() {
 #[test]
 fn barriers_and_the_scalar_stream_order_too() {
     for (ordered, barrier) in [(false, Pipe::V), (false, Pipe::Mte3), (true, Pipe::All)] {
-        let mut rig = Rig::new(Chip::A2a3);
+        let mut rig = Rig::new(&A2A3SIM);
         let y = rig.tensor("y", DType::F32, 1024);
         let task = rig.run(Member::Aiv0, |core| {
             let tile = Tile::vec(DType::F32, 16, 64).at(0);
@@ -175,7 +175,7 @@ fn barriers_and_the_scalar_stream_order_too() {
         assert_eq!(hazards(&task).is_empty(), ordered, "{barrier}");
     }
     for ordered in [false, true] {
-        let mut rig = Rig::new(Chip::A2a3);
+        let mut rig = Rig::new(&A2A3SIM);
         let x = rig.tensor("x", DType::I32, 64);
         let task = rig.run(Member::Aiv0, |core| {
             let tile = Tile::vec(DType::I32, 1, 64).at(0x100);
@@ -194,7 +194,7 @@ fn barriers_and_the_scalar_stream_order_too() {
 
 #[test]
 fn neighbours_that_share_no_byte_are_no_hazard() {
-    let mut rig = Rig::new(Chip::A2a3);
+    let mut rig = Rig::new(&A2A3SIM);
     let x = rig.tensor("x", DType::F32, 16 * 64);
     let task = rig.run(Member::Aiv0, |core| {
         // V works on the left half of every row, MTE2 loads the right half.
@@ -210,7 +210,7 @@ fn neighbours_that_share_no_byte_are_no_hazard() {
 
 #[test]
 fn hazards_in_global_memory_between_pipes_and_between_blocks() {
-    let mut rig = Rig::new(Chip::A2a3);
+    let mut rig = Rig::new(&A2A3SIM);
     let x = rig.tensor("x", DType::F32, 2048);
     let half = |member, block: u32, column: u64| {
         let mut core = rig.core(member);
@@ -247,7 +247,7 @@ fn hazards_in_global_memory_between_pipes_and_between_blocks() {
 
 #[test]
 fn adding_stores_of_two_blocks_are_no_hazard() {
-    let mut rig = Rig::new(Chip::A2a3);
+    let mut rig = Rig::new(&A2A3SIM);
     let x = rig.tensor("x", DType::F32, 1024);
     let add = |block: u32, adds: bool| {
         let mut core = rig.core(Member::Aiv0);

@@ -1,8 +1,9 @@
 //! Kernels with the shapes that real ones have.
 
 use argus_abi::{DType, Member, Tensor};
+use argus_chip::Chip;
 use argus_tile::{Core, Direction, GlobalShape, KernelResult, Pipe, Split, TPipe, Tile};
-use argus_trace::{Chip, TaskLog};
+use argus_trace::TaskLog;
 
 use crate::rig::{Rig, hand_over, nd};
 
@@ -11,7 +12,7 @@ const N: u32 = 64;
 const K_TILE: u32 = 64;
 
 /// A product whose loads run ahead of its multiplications.
-pub fn double_buffered(chip: Chip, steps: u32) -> TaskLog {
+pub fn double_buffered(chip: &'static Chip, steps: u32) -> TaskLog {
     let mut rig = Rig::new(chip);
     let a = rig.tensor("a", DType::F16, M * K_TILE * steps);
     let b = rig.tensor("b", DType::F16, K_TILE * N * steps);
@@ -74,7 +75,7 @@ pub fn double_buffered(chip: Chip, steps: u32) -> TaskLog {
 }
 
 /// exp(x - max) over rows, with its sum.
-pub fn softmax(chip: Chip) -> TaskLog {
+pub fn softmax(chip: &'static Chip) -> TaskLog {
     let mut rig = Rig::new(chip);
     let x = rig.tensor("x", DType::F32, 16 * 64);
     let p = rig.tensor("p", DType::F32, 16 * 64);
@@ -103,7 +104,7 @@ fn softmax_body(core: &mut Core, x: &Tensor, p: &Tensor, l: &Tensor) -> KernelRe
 }
 
 /// A matrix core feeds both vector cores through a pipe of two slots.
-pub fn mix(chip: Chip, tiles: u32) -> TaskLog {
+pub fn mix(chip: &'static Chip, tiles: u32) -> TaskLog {
     const PIPE: TPipe = TPipe::new(0, Direction::C2V, 16 * 64 * 4, 2);
     let mut rig = Rig::new(chip);
     let a = rig.tensor("a", DType::F32, 32 * 32);

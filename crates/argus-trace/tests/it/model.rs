@@ -1,21 +1,22 @@
 //! The rules of the timing model, one by one, with cycles worked out by hand.
 
 use argus_abi::{DType, Member};
+use argus_chip::{A2A3SIM, A5SIM, CHIPS, Chip};
 use argus_tile::{
     Core, Direction, KernelResult, Opcode, Pad, Pipe, RoundMode, Saturation, Split, TPipe, Tile,
 };
-use argus_trace::{Chip, Lane, Mnemonic, Params, Role, Summary, TaskLog, Timeline};
+use argus_trace::{Lane, Mnemonic, Params, Role, Summary, TaskLog, Timeline};
 
 use crate::kernels::{double_buffered, mix};
 use crate::rig::{Rig, hand_over, nd, timeline};
 
-fn vector(chip: Chip, kernel: impl FnOnce(&mut Core) -> KernelResult) -> TaskLog {
+fn vector(chip: &'static Chip, kernel: impl FnOnce(&mut Core) -> KernelResult) -> TaskLog {
     Rig::new(chip).run(Member::Aiv0, kernel)
 }
 
 /// Name, lane, start and end of every instruction of the first core.
 fn listing(task: &TaskLog) -> Vec<(&'static str, &'static str, u64, u64)> {
-    let params = Params::of(task.chip);
+    let params = Params::of(task.chip).unwrap();
     let timeline = timeline(task, &params);
     let instrs = timeline.cores[0].instrs.iter();
     instrs.map(|instr| (instr.mnemonic.name(), instr.lane.name(), instr.start, instr.end)).collect()
@@ -26,7 +27,7 @@ const TILE: Tile = Tile::vec(DType::F32, 16, 64).at(0);
 #[test]
 fn a_vector_pipe_pays_its_head_when_it_is_empty_and_its_tail_when_somebody_waits() {
     // VADD: head 10, 2 a repeat, tail 14; 16 repeats.
-    let task = vector(Chip::A2a3, |core| {
+    let task = vector(&A2A3SIM, |core| {
         core.tadd(&TILE, &TILE, &TILE)?;
         core.tadd(&TILE, &TILE, &TILE)?;
         core.pipe_barrier(Pipe::V)?;
@@ -48,7 +49,7 @@ fn a_vector_pipe_pays_its_head_when_it_is_empty_and_its_tail_when_somebody_waits
 
 #[test]
 fn repeats_come_in_instructions_of_at_most_255() {
-    let task = vector(Chip::A2a3, |core| {
+    let task = vector(&A2A3SIM, |core| {
         let tile = Tile::vec(DType::F32, 128, 128).at(0);
         core.texp(&tile, &tile)
     });
@@ -58,7 +59,7 @@ fn repeats_come_in_instructions_of_at_most_255() {
 
 #[test]
 fn a_partial_repeat_sets_the_mask_and_costs_more() {
-    let task = vector(Chip::A2a3, |core| {
+    let task = vector(&A2A3SIM, |core| {
         let part = TILE.valid(16, 60);
         core.tadds(&part, &part, 1.0)?;
         core.tadds(&part, &part, 1.0)?;
@@ -81,7 +82,7 @@ fn a_partial_repeat_sets_the_mask_and_costs_more() {
 
 #[test]
 fn flags_are_counters_in_the_order_of_their_sets() {
-    let mut rig = Rig::new(Chip::A2a3);
+    let mut rig = Rig::new(&A2A3SIM);
     let x = rig.tensor("x", DType::F32, 1024);
     let task = rig.run(Member::Aiv0, |core| {
         let from = nd(core, &x, 16, 64);
@@ -109,7 +110,7 @@ fn flags_are_counters_in_the_order_of_their_sets() {
             ("VADDS", "VECTOR", 489, 489 + 13 + 16 + 18),
         ]
     );
-    let params = Params::of(Chip::A2a3);
+    let params = Params::of(&A2A3SIM).unwrap();
     let timeline = timeline(&task, &params);
     let pairs: Vec<_> = timeline.pairs.iter().map(|pair| (pair.set.index, pair.wait.index)).collect();
     assert_eq!(pairs, [(1, 4), (3, 6)]);
@@ -117,7 +118,7 @@ fn flags_are_counters_in_the_order_of_their_sets() {
 
 #[test]
 fn the_scalar_stream_waits_and_holds_everything_behind_it() {
-    let task = vector(Chip::A2a3, |core| {
+    let task = vector(&A2A3SIM, |core| {
         core.tadds(&TILE, &TILE, 1.0)?;
         hand_over(core, Pipe::V, Pipe::S, 0)?;
         core.get_value::<f32>(&TILE, 0)?;
@@ -148,30 +149,30 @@ fn tile_instructions_become_the_instructions_of_the_chip() {
         let column = Tile::vec(DType::F32, 16, 1).dn().at(0x6000);
         core.trowexpandsub(&TILE, &TILE, &column)
     };
-    assert_eq!(names(Chip::A2a3, column), ["VBRCB", "BAR", "VSUB"]);
-    assert_eq!(names(Chip::A5, column), ["VF", "RV_VLDI", "RV_VSUB", "RV_VSTI"]);
+    assert_eq!(names(&A2A3SIM, column), ["VBRCB", "BAR", "VSUB"]);
+    assert_eq!(names(&A5SIM, column), ["VF", "RV_VLDI", "RV_VSUB", "RV_VSTI"]);
     let sum = |core: &mut Core| {
         let wide = Tile::vec(DType::F32, 16, 128).at(0);
         core.trowsum(&Tile::vec(DType::F32, 16, 1).dn().at(0x6000), &wide, &wide.at(0x8000))
     };
-    assert_eq!(names(Chip::A2a3, sum), ["VADD", "BAR", "VCADD"]);
+    assert_eq!(names(&A2A3SIM, sum), ["VADD", "BAR", "VCADD"]);
     let division = |core: &mut Core| {
         core.texpands(&TILE, 4.0)?;
         core.tdivs(&TILE, &TILE, 2.0)
     };
-    assert_eq!(names(Chip::A2a3, division), ["MOVEV", "MOVEV", "BAR", "VDIV"]);
+    assert_eq!(names(&A2A3SIM, division), ["MOVEV", "MOVEV", "BAR", "VDIV"]);
     assert_eq!(
-        names(Chip::A5, division),
+        names(&A5SIM, division),
         ["VF", "RV_VDUP", "RV_VSTI", "VF", "RV_VDUP", "RV_VSTI", "VF", "RV_VLDI", "RV_VDIV", "RV_VSTI"]
     );
     let fill = |core: &mut Core| core.tfillpad(&TILE.pad(Pad::Min), &TILE.at(0x2000).valid(10, 64));
-    assert_eq!(names(Chip::A2a3, fill), ["MOVEV", "VCOPY"]);
+    assert_eq!(names(&A2A3SIM, fill), ["MOVEV", "VCOPY"]);
     let convert = |core: &mut Core| {
         let narrow = Tile::vec(DType::F16, 16, 64).at(0x2000);
         core.tcvt(&narrow, &TILE, RoundMode::Rint, Saturation::On)
     };
-    assert_eq!(names(Chip::A5, convert), ["VF", "RV_VLDI", "RV_VCVT", "RV_VSTI"]);
-    let mut rig = Rig::new(Chip::A2a3);
+    assert_eq!(names(&A5SIM, convert), ["VF", "RV_VLDI", "RV_VCVT", "RV_VSTI"]);
+    let mut rig = Rig::new(&A2A3SIM);
     let y = rig.tensor("y", DType::F32, 1024);
     let add = rig.run(Member::Aiv0, |core| {
         let to = nd(core, &y, 16, 64);
@@ -183,7 +184,7 @@ fn tile_instructions_become_the_instructions_of_the_chip() {
 
 #[test]
 fn an_a5_vector_function_holds_its_loads_computation_and_stores() {
-    let task = vector(Chip::A5, |core| core.tadd(&TILE, &TILE, &TILE));
+    let task = vector(&A5SIM, |core| core.tadd(&TILE, &TILE, &TILE));
     // 1.247 * 16 + 55.07 = 75.02 cycles; start 23, load 9, store 9, drain 12.
     assert_eq!(
         listing(&task),
@@ -194,7 +195,7 @@ fn an_a5_vector_function_holds_its_loads_computation_and_stores() {
             ("RV_VSTI", "RVECST", 42, 65),
         ]
     );
-    let rows = vector(Chip::A5, |core| core.tadd(&TILE.valid(16, 32), &TILE, &TILE));
+    let rows = vector(&A5SIM, |core| core.tadd(&TILE.valid(16, 32), &TILE, &TILE));
     // (1.875 + 2.876) * 16 + 44.34 = 120.36.
     assert_eq!(listing(&rows)[0], ("VF", "PUSHQ", 1, 122));
 }
@@ -202,7 +203,7 @@ fn an_a5_vector_function_holds_its_loads_computation_and_stores() {
 #[test]
 fn tiles_between_cores_wait_for_tiles_and_for_slots() {
     const PIPE: TPipe = TPipe::new(3, Direction::C2V, 16 * 64 * 4, 1);
-    let rig = Rig::new(Chip::A2a3);
+    let rig = Rig::new(&A2A3SIM);
     let task = rig.run_mix(|core, member| {
         for _ in 0..2 {
             if member == Member::Aic {
@@ -215,7 +216,7 @@ fn tiles_between_cores_wait_for_tiles_and_for_slots() {
         }
         Ok(())
     });
-    let params = Params::of(Chip::A2a3);
+    let params = Params::of(&A2A3SIM).unwrap();
     let timeline = timeline(&task, &params);
     let [cube, first, second] = &timeline.cores[..] else { panic!("three cores") };
     let times = |core: &argus_trace::CoreTimeline| -> Vec<(&'static str, u64, u64)> {
@@ -259,9 +260,9 @@ fn tiles_between_cores_wait_for_tiles_and_for_slots() {
 
 #[test]
 fn loads_and_products_of_a_double_buffered_kernel_overlap() {
-    for chip in [Chip::A2a3, Chip::A5] {
+    for chip in CHIPS {
         let task = double_buffered(chip, 8);
-        let params = Params::of(chip);
+        let params = Params::of(chip).unwrap();
         let timeline = timeline(&task, &params);
         let instrs = &timeline.cores[0].instrs;
         let on = |lane| instrs.iter().filter(move |instr| instr.lane == lane && instr.role == Role::Work);
@@ -274,9 +275,9 @@ fn loads_and_products_of_a_double_buffered_kernel_overlap() {
 
 #[test]
 fn lanes_never_overlap_and_keep_the_order_of_the_program() {
-    for chip in [Chip::A2a3, Chip::A5] {
+    for chip in CHIPS {
         for task in [double_buffered(chip, 6), mix(chip, 6)] {
-            let params = Params::of(chip);
+            let params = Params::of(chip).unwrap();
             let timeline = timeline(&task, &params);
             for core in &timeline.cores {
                 for lane in Lane::ALL {
@@ -294,8 +295,8 @@ fn lanes_never_overlap_and_keep_the_order_of_the_program() {
 
 #[test]
 fn one_call_site_has_one_address_on_every_core() {
-    let task = mix(Chip::A2a3, 4);
-    let params = Params::of(Chip::A2a3);
+    let task = mix(&A2A3SIM, 4);
+    let params = Params::of(&A2A3SIM).unwrap();
     let timeline = timeline(&task, &params);
     let adds = |core: usize| -> Vec<u64> {
         let instrs = timeline.cores[core].instrs.iter().filter(|instr| instr.mnemonic == Mnemonic::Vadd);
@@ -326,25 +327,28 @@ fn one_call_site_has_one_address_on_every_core() {
 
 #[test]
 fn logs_that_make_no_task_are_refused() {
-    let task = double_buffered(Chip::A2a3, 2);
+    let task = double_buffered(&A2A3SIM, 2);
     let message = |task: &TaskLog, params: &Params| {
         Timeline::new(task, params, &Default::default()).unwrap_err().to_string()
     };
-    assert_eq!(message(&task, &Params::of(Chip::A5)), "the parameters are for a5, the task ran on a2a3");
+    assert_eq!(
+        message(&task, &Params::of(&A5SIM).unwrap()),
+        "the parameters are for a5, the task ran on a2a3"
+    );
     let mut twice = task.clone();
     twice.cores.push(task.cores[0].clone());
     assert_eq!(
-        message(&twice, &Params::of(Chip::A2a3)),
+        message(&twice, &Params::of(&A2A3SIM).unwrap()),
         "core0.cubecore0 appears twice in the log of the task"
     );
     let empty = TaskLog { cores: Vec::new(), ..task };
-    assert_eq!(message(&empty, &Params::of(Chip::A2a3)), "the task has no cores");
+    assert_eq!(message(&empty, &Params::of(&A2A3SIM).unwrap()), "the task has no cores");
 }
 
 #[test]
 fn the_summary_adds_up() {
-    let task = double_buffered(Chip::A2a3, 8);
-    let params = Params::of(Chip::A2a3);
+    let task = double_buffered(&A2A3SIM, 8);
+    let params = Params::of(&A2A3SIM).unwrap();
     let timeline = timeline(&task, &params);
     let summary = Summary::new(&timeline);
     assert_eq!(summary.parameters, "a2a3-1");
@@ -380,9 +384,9 @@ fn the_summary_adds_up() {
 
 #[test]
 fn a_log_without_instructions_has_an_empty_timeline() {
-    let mut task = double_buffered(Chip::A2a3, 2);
+    let mut task = double_buffered(&A2A3SIM, 2);
     task.cores[0].log.entries.retain(|entry| entry.opcode == Opcode::Tassign);
-    let params = Params::of(Chip::A2a3);
+    let params = Params::of(&A2A3SIM).unwrap();
     let timeline = timeline(&task, &params);
     assert_eq!((timeline.cycles, timeline.sites.len()), (0, 0));
     assert_eq!(Summary::new(&timeline).bottleneck, "The task runs no instruction.");

@@ -4,8 +4,9 @@ use std::path::Path;
 use std::process::Command;
 
 use argus_abi::{EdgeReason, TaskId};
+use argus_chip::{A2A3SIM, A5SIM};
 use argus_facts::Edge;
-use argus_trace::{Chip, Lane, Params, RunTask, RunTimeline, RunTrack, RunWait, Settings, TaskLog, Timeline};
+use argus_trace::{Lane, Params, RunTask, RunTimeline, RunTrack, RunWait, Settings, TaskLog, Timeline};
 use serde_json::{Value, json};
 
 use crate::files::write_task;
@@ -68,7 +69,7 @@ fn decode(path: &Path) -> Value {
 
 /// What the model says a native trace holds: slices with their parents, in the order of lanes.
 fn expected(task: &TaskLog) -> Vec<Value> {
-    let params = Params::of(task.chip);
+    let params = Params::of(task.chip).unwrap();
     let timeline = Timeline::new(task, &params, &Settings::default()).unwrap();
     // Perfetto counts nanoseconds; cycles are rounded to picoseconds on the way.
     let time = |cycle: u64| ((cycle as f64 * 1e6 / params.mhz()).round() as u64 + 500) / 1000;
@@ -106,7 +107,7 @@ fn expected(task: &TaskLog) -> Vec<Value> {
 #[test]
 fn perfetto_reads_what_the_model_says() {
     let mut nested = 0;
-    for task in [softmax(Chip::A2a3), softmax(Chip::A5), mix(Chip::A2a3, 4), mix(Chip::A5, 4)] {
+    for task in [softmax(&A2A3SIM), softmax(&A5SIM), mix(&A2A3SIM, 4), mix(&A5SIM, 4)] {
         let dir = tempfile::tempdir().unwrap();
         write_task(&task, dir.path());
         let decoded = decode(&dir.path().join("simulator/perfetto.pftrace"));

@@ -4,21 +4,22 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use argus_abi::{DType, Member, Tensor};
+use argus_chip::Chip;
 use argus_gm::{Fill, GlobalMemory};
 use argus_tile::{
-    ClusterPipes, Core, CoreConfig, CoreSizes, CoreStatus, Global, GlobalShape, KernelResult, Opcode, Pipe,
+    ClusterPipes, Core, CoreConfig, CoreStatus, Global, GlobalShape, KernelResult, Opcode, Pipe,
 };
-use argus_trace::{Chip, CoreLog, GlobalBuffer, Params, Settings, TaskLog, Timeline};
+use argus_trace::{CoreLog, GlobalBuffer, Params, Settings, TaskLog, Timeline};
 
 pub struct Rig {
-    pub chip: Chip,
+    pub chip: &'static Chip,
     memory: Arc<GlobalMemory>,
     pipes: Arc<ClusterPipes>,
     buffers: Vec<GlobalBuffer>,
 }
 
 impl Rig {
-    pub fn new(chip: Chip) -> Rig {
+    pub fn new(chip: &'static Chip) -> Rig {
         Rig {
             chip,
             memory: Arc::new(GlobalMemory::new()),
@@ -36,11 +37,8 @@ impl Rig {
     }
 
     pub fn core(&self, member: Member) -> Core {
-        let sizes = match self.chip {
-            Chip::A2a3 => CoreSizes::A2A3,
-            Chip::A5 => CoreSizes::A5,
-        };
-        let config = CoreConfig { sizes, core_type: member.core_type(), fill: Fill::Zero };
+        let config =
+            CoreConfig { sizes: self.chip.core_sizes, core_type: member.core_type(), fill: Fill::Zero };
         let status = Arc::new(CoreStatus::new(Arc::new(AtomicBool::new(false))));
         let mut core = Core::new(config, self.memory.clone(), self.pipes.clone(), status);
         core.begin_kernel(member);

@@ -4,9 +4,9 @@ use std::path::{Path, PathBuf};
 
 use argus_abi::args::KernelAbi;
 use argus_abi::{DType, Member, Role};
+use argus_chip::{A2A3SIM, A5SIM, Chip};
 use argus_workspace::{
-    Arg, Backend, Blocks, Buffer, KernelSpec, Launch, Origin, Platform, Request, ScalarArg, TaskSpec,
-    TensorArg,
+    Arg, Backend, Blocks, Buffer, KernelSpec, Launch, Origin, Request, ScalarArg, TaskSpec, TensorArg,
 };
 
 /// A file of this test.
@@ -43,8 +43,8 @@ pub fn scalar(slot: usize, name: &str, bits: u64) -> Arg {
     Arg::Scalar(ScalarArg { slot, name: name.to_owned(), dtype: Some(DType::I64), bits })
 }
 
-pub fn request(task: TaskSpec, platform: Platform) -> Request {
-    Request { task, platform, backend: Backend::Simpler, launch: Launch::default(), templates: None }
+pub fn request(task: TaskSpec, chip: &'static Chip) -> Request {
+    Request { task, chip, backend: Backend::Simpler, launch: Launch::default(), templates: None }
 }
 
 /// The bytes of these numbers.
@@ -79,7 +79,7 @@ pub fn single() -> Request {
             Arg::Tensor(b),
         ],
     };
-    request(task, Platform::A2a3)
+    request(task, &A2A3SIM)
 }
 
 /// Blocks 1 and 2 of 4, each on a matrix core and two vector cores; the output is one buffer of poison.
@@ -97,7 +97,7 @@ pub fn mix() -> Request {
         buffers: vec![Buffer::Fill { byte: 0xFF, size: 144 }],
         args: vec![Arg::Tensor(tensor(0, "out", Role::Output, 0, &[12, 3], &[3, 1])), scalar(1, "tag", 42)],
     };
-    request(task, Platform::A5)
+    request(task, &A5SIM)
 }
 
 /// A `__global__` function for PTOAS; the first tensor is every other element of its buffer.
@@ -123,5 +123,5 @@ pub fn ptoas() -> Request {
         ],
         args: vec![Arg::Tensor(a), Arg::Tensor(b), Arg::Tensor(out)],
     };
-    Request { backend: Backend::Ptoas, ..request(task, Platform::A2a3) }
+    Request { backend: Backend::Ptoas, ..request(task, &A2A3SIM) }
 }

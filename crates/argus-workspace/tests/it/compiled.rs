@@ -9,9 +9,8 @@ use std::process::Command;
 
 use argus_abi::args::KernelAbi;
 use argus_abi::{DType, Member, Role};
-use argus_workspace::{
-    Arg, Blocks, Buffer, KernelSpec, Platform, Request, Shape, TaskSpec, TensorArg, generate,
-};
+use argus_chip::A2A3SIM;
+use argus_workspace::{Arg, Blocks, Buffer, KernelSpec, Request, Shape, TaskSpec, TensorArg, generate};
 use tempfile::TempDir;
 
 use crate::cases::{self, file, i32_bytes, kernel, request, scalar, tensor};
@@ -381,5 +380,5 @@ fn task(kernels: Vec<KernelSpec>, blocks: Blocks, buffer: Buffer, shape: &[u32])
         buffers: vec![buffer],
         args: vec![Arg::Tensor(tensor(0, "out", Role::Inout, 0, shape, &[1]))],
     };
-    request(task, Platform::A2a3)
+    request(task, &A2A3SIM)
 }

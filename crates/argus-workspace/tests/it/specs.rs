@@ -2,9 +2,10 @@
 
 use argus_abi::TaskId;
 use argus_abi::args::KernelAbi;
+use argus_chip::A2A3SIM;
 use argus_gm::Fill;
 use argus_replay::{CapturedTask, Identity, Poison, Rebuilt, spec};
-use argus_workspace::{Buffer, Platform, render, task_spec};
+use argus_workspace::{Buffer, render, task_spec};
 
 use crate::cases::{self, file};
 
@@ -35,7 +36,7 @@ fn an_argument_file_and_a_source_are_enough() {
     assert_eq!(made.origin.task_id, None);
     let scalars: Vec<_> = made.scalars().into_iter().map(|scalar| (scalar.slot, scalar.bits)).collect();
     assert_eq!(scalars, [(4, (-3i64) as u64), (5, 0x3f00_0000)]);
-    let request = cases::request(made, Platform::A2a3);
+    let request = cases::request(made, &A2A3SIM);
     let project = render(&request).unwrap();
     let files: Vec<_> = project.files.iter().map(|file| file.path.as_str()).collect();
     assert!(

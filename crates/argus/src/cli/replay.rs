@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::chips;
 use super::workspace::WorkspaceArgs;
 
 /// Which task, and what stands in for what a dump does not say. Shared by all commands about one task.
@@ -38,8 +39,7 @@ pub struct TaskArgs {
     #[arg(long, value_name = "NAME")]
     pub runtime: Option<String>,
 
-    /// Simulated chip: a2a3sim or a5sim [default: the dump's, else a2a3sim]
-    #[arg(short, long, value_name = "NAME")]
+    #[arg(short, long, value_name = "NAME", help = chips::platform_of_task())]
     pub platform: Option<String>,
 
     /// Give an argument another value: a number (0x... for raw bits), random, random:SEED, zero or FILE.npy;

@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::TaskArgs;
+use super::{TaskArgs, chips};
 
 #[derive(Debug, Args)]
-#[command(after_help = EXAMPLES)]
+#[command(after_help = chips::examples(EXAMPLES))]
 pub struct TraceArgs {
     /// A dump, a capsule, or a scene whose task is captured first [default: the newest dump below outputs/]
     #[arg(value_name = "DUMP|CAPSULE|SCENE", conflicts_with = "check")]
@@ -38,7 +38,7 @@ const EXAMPLES: &str = "\
 Examples:
   argus trace outputs/run --task 0x200000001
   argus trace outputs/run --kernel SF --nth 2 -o sf
-  argus trace pipe_mix --kernel matmul_push -p a5sim
+  argus trace pipe_mix --kernel matmul_push -p {chip}
   argus trace outputs/run --kernel QK --timing faster-loads.json --json
   argus trace --check sf
   argus trace outputs/run -o run.pftrace

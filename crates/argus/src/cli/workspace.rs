@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::chips;
+
 /// Where to write the task as a C++ project, and how that is built and recorded.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Workspace")]
@@ -59,8 +61,7 @@ pub struct WorkspaceArgs {
     )]
     pub msprof_timeout: u32,
 
-    /// Chip that msprof simulates [default: Ascend910B1 for a2a3, Ascend950PR_9599 for a5]
-    #[arg(long, value_name = "NAME", requires = "workspace")]
+    #[arg(long, value_name = "NAME", requires = "workspace", help = chips::soc_version())]
     pub soc_version: Option<String>,
 
     /// Build the project, record it with msprof and check the export; --timeout limits all of it [default: 1800]

@@ -39,7 +39,7 @@ pub fn object(report: &Report<'_>) -> Value {
         "scene": identity.scene,
         "case": identity.case,
         "runtime": identity.runtime,
-        "platform": report.source.platform.name,
+        "platform": report.source.chip.name,
         "arguments": task.arguments.iter().map(argument).collect::<Vec<_>>(),
         "outputs": proof.verdicts.iter().map(output).collect::<Vec<_>>(),
         "error": proof.outcome.result.as_ref().err().map(ToString::to_string),

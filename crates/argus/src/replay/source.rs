@@ -6,12 +6,13 @@ use std::path::Path;
 use anyhow::anyhow;
 use argus_abi::TaskId;
 use argus_abi::args::KernelAbi;
+use argus_chip::{Chip, ChipError, DEFAULT_CHIP};
 use argus_dump::read::{Dump, RunFacts};
 use argus_record::{Names, RecordRequest, record};
 use argus_replay::{
     Capsule, CapturedTask, Code, Identity, Listing, ReplayError, SelectError, Selection, Substitute, spec,
 };
-use argus_runtime::{KernelTable, Platform, PlatformError, RunError};
+use argus_runtime::{KernelTable, RunError};
 use argus_scenes::isolated;
 use argus_scenes::play::{PlayOptions, play_with};
 use argus_scenes::registry::{self, Case, RuntimeKind, Scene};
@@ -20,13 +21,13 @@ use super::hints::cannot_replay;
 use crate::cli::TaskArgs;
 use crate::dumps;
 use crate::failure::{Failure, did_you_mean};
-use crate::run::{no_case, no_platform};
+use crate::run::{no_case, no_chip};
 
 /// A task that can be run.
 pub struct Source {
     pub task: CapturedTask,
     pub code: Code,
-    pub platform: &'static Platform,
+    pub chip: &'static Chip,
     /// What it was taken from, as it was typed or found.
     pub from: From,
 }
@@ -59,20 +60,20 @@ pub fn describe(what: Option<&str>, args: &TaskArgs) -> Result<Source, Failure> 
 }
 
 /// A task of which nothing is known but the arguments that were given, and the chip that it is for.
-pub fn of_arguments(spec: &Path, args: &TaskArgs) -> Result<(CapturedTask, &'static Platform), Failure> {
+pub fn of_arguments(spec: &Path, args: &TaskArgs) -> Result<(CapturedTask, &'static Chip), Failure> {
     let substitutes = substitutes(args)?;
-    let platform = platform(args, "", Purpose::Describe)?;
+    let chip = chip(args, "", Purpose::Describe)?;
     let runtime = runtime(args)?;
     let identity = Identity {
         runtime: runtime.map_or(String::new(), |runtime| runtime.name().into()),
-        platform: platform.name.into(),
+        platform: chip.name.into(),
         ..Identity::default()
     };
     let mut task = CapturedTask::of_kernel(identity, abi(runtime));
     task.id = TaskId::INVALID;
     task.arguments = read_spec(spec)?;
     task.substitute(&substitutes).map_err(cannot_replay)?;
-    Ok((task, platform))
+    Ok((task, chip))
 }
 
 fn find(what: Option<&str>, args: &TaskArgs, purpose: Purpose) -> Result<Source, Failure> {
@@ -164,18 +165,18 @@ fn of_dump(dump: Dump, args: &TaskArgs, selection: &Selection, purpose: Purpose)
         supply(&mut listing, case, runtime)?;
     }
     let listed = listing.select(selection).map_err(|error| unselected(error, &dump))?;
-    let platform = platform(args, &facts.platform, purpose)?;
+    let chip = chip(args, &facts.platform, purpose)?;
     let mut task =
         CapturedTask::from_dump(&dump, &listed, &code, selection.kernel.as_deref()).map_err(cannot_replay)?;
     task.identity = Identity {
         scene: scene.name.into(),
         case: case.name.into(),
         runtime: runtime.name().into(),
-        platform: platform.name.into(),
+        platform: chip.name.into(),
         members: task.identity.members,
     };
     let from = From::Dump(dump.directory().display().to_string());
-    Ok(Source { task, code, platform, from })
+    Ok(Source { task, code, chip, from })
 }
 
 /// Whether no scene of ours is meant.
@@ -198,11 +199,11 @@ fn without_code(
         selection.kernel = None;
     }
     let listed = Listing::of(dump).select(&selection).map_err(|error| unselected(error, dump))?;
-    let platform = platform(args, &facts.platform, Purpose::Describe)?;
+    let chip = chip(args, &facts.platform, Purpose::Describe)?;
     let mut task = CapturedTask::from_dump(dump, &listed, &code, None).map_err(cannot_replay)?;
     task.identity.runtime = runtime.map_or(String::new(), |runtime| runtime.name().into());
-    task.identity.platform = platform.name.into();
-    Ok(Source { task, code, platform, from: From::Dump(dump.directory().display().to_string()) })
+    task.identity.platform = chip.name.into();
+    Ok(Source { task, code, chip, from: From::Dump(dump.directory().display().to_string()) })
 }
 
 fn unselected(error: SelectError, dump: &Dump) -> Failure {
@@ -218,12 +219,12 @@ fn supply(listing: &mut Listing, case: &'static Case, runtime: RuntimeKind) -> R
 
 fn of_capsule(what: &str, args: &TaskArgs, purpose: Purpose) -> Result<Source, Failure> {
     let Capsule { task, .. } = Capsule::load(Path::new(what)).map_err(cannot_replay)?;
-    let platform = platform(args, &task.identity.platform, purpose)?;
+    let chip = chip(args, &task.identity.platform, purpose)?;
     let from = From::Capsule(what.into());
     if purpose == Purpose::Describe {
         // It holds the names and places of its kernels; more is not needed.
         let code = Code { kernels: KernelTable::default(), abi: task.abi };
-        return Ok(Source { task, code, platform, from });
+        return Ok(Source { task, code, chip, from });
     }
     let known = |typed: &Option<String>, own: &str| typed.clone().or_else(|| Some(own.to_owned()));
     let Identity { scene, case, runtime, .. } = &task.identity;
@@ -232,7 +233,7 @@ fn of_capsule(what: &str, args: &TaskArgs, purpose: Purpose) -> Result<Source, F
     let (_, case, runtime) = find_case(name, case.as_deref(), runtime.as_deref(), args.scene.is_none())?;
     let code = Code::of(&(case.prepare)(runtime).program);
     task.check_code(&code).map_err(cannot_replay)?;
-    Ok(Source { task, code, platform, from })
+    Ok(Source { task, code, chip, from })
 }
 
 /// Runs the scene and captures the task, or runs nothing if all arguments are given.
@@ -244,7 +245,7 @@ fn of_scene(
     purpose: Purpose,
 ) -> Result<Source, Failure> {
     let (scene, case, runtime) = find_case(name, args.case.as_deref(), args.runtime.as_deref(), false)?;
-    let platform = platform(args, "", purpose)?;
+    let chip = chip(args, "", purpose)?;
     if given {
         let code = Code::of(&(case.prepare)(runtime).program);
         let Some(kernel) = &selection.kernel else {
@@ -257,11 +258,11 @@ fn of_scene(
             scene: scene.name.into(),
             case: case.name.into(),
             runtime: runtime.name().into(),
-            platform: platform.name.into(),
+            platform: chip.name.into(),
             members: vec![code.kernel(kernel).map_err(cannot_replay)?],
         };
         let task = CapturedTask::of_kernel(identity, code.abi);
-        return Ok(Source { task, code, platform, from: From::Scene(name.into()) });
+        return Ok(Source { task, code, chip, from: From::Scene(name.into()) });
     }
     if selection.task.is_none() && selection.kernel.is_none() && selection.func_ids.is_none() {
         let code = Code::of(&(case.prepare)(runtime).program);
@@ -269,7 +270,7 @@ fn of_scene(
             .hint(format!("the scene has {}", code.known())));
     }
     let directory = tempfile::tempdir().map_err(Failure::failed)?;
-    capture(scene, case, runtime, platform, selection, directory.path())?;
+    capture(scene, case, runtime, chip, selection, directory.path())?;
     let dump = Dump::open(directory.path()).map_err(Failure::failed)?;
     let source = of_dump(dump, args, selection, purpose)?;
     Ok(Source { from: From::Scene(name.into()), ..source })
@@ -280,7 +281,7 @@ fn capture(
     scene: &Scene,
     case: &'static Case,
     runtime: RuntimeKind,
-    platform: &'static Platform,
+    chip: &'static Chip,
     selection: &Selection,
     directory: &Path,
 ) -> Result<(), Failure> {
@@ -296,7 +297,7 @@ fn capture(
     let options = PlayOptions { skip_golden: true, ..PlayOptions::default() };
     let mut problems = Vec::new();
     let mut failed: Option<RunError> = None;
-    play_with(case, runtime, platform, &options, |stage| {
+    play_with(case, runtime, chip, &options, |stage| {
         let run = record(stage.device, stage.program, stage.args, stage.config, &request, &names, directory);
         problems = run.problems;
         match run.result {
@@ -352,15 +353,15 @@ fn abi(runtime: Option<RuntimeKind>) -> KernelAbi {
 }
 
 /// The chip; where nothing is run on it, a real one stands for its simulated twin.
-fn platform(args: &TaskArgs, recorded: &str, purpose: Purpose) -> Result<&'static Platform, Failure> {
+fn chip(args: &TaskArgs, recorded: &str, purpose: Purpose) -> Result<&'static Chip, Failure> {
     let name = match (&args.platform, recorded) {
         (Some(name), _) => name,
-        (None, "") => "a2a3sim",
+        (None, "") => DEFAULT_CHIP.name,
         (None, recorded) => recorded,
     };
-    match Platform::by_name(name) {
-        Err(PlatformError::Hardware { twin, .. }) if purpose == Purpose::Describe => Platform::by_name(twin),
+    match Chip::by_name(name) {
+        Err(ChipError::Hardware { twin, .. }) if purpose == Purpose::Describe => Chip::by_name(twin),
         found => found,
     }
-    .map_err(no_platform)
+    .map_err(no_chip)
 }

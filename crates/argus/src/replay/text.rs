@@ -52,7 +52,7 @@ pub fn facts(source: &Source) -> String {
     row("kernel", members.join(" + "));
     row("blocks", task.blocks.to_string());
     row("program", format!("{}, case {}, {}", identity.scene, identity.case, identity.runtime));
-    row("platform", source.platform.name.to_owned());
+    row("platform", source.chip.name.to_owned());
     let (name, from) = match &source.from {
         From::Dump(path) => ("dump", path),
         From::Capsule(path) => ("capsule", path),

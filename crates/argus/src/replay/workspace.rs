@@ -9,8 +9,8 @@ use std::process::ExitCode;
 use std::sync::Arc;
 
 use anyhow::anyhow;
+use argus_chip::Chip;
 use argus_replay::{CapturedTask, Poison, Rebuilt};
-use argus_runtime::Platform;
 use argus_workspace::collect::{build_of, missing};
 use argus_workspace::config::Build;
 use argus_workspace::{
@@ -45,7 +45,7 @@ pub fn workspace(args: &ReplayArgs, directory: &Path) -> Result<ExitCode, Failur
     let backend: Backend = typed.backend.parse().map_err(cannot_generate)?;
     check_elsewhere(directory)?;
     let options = collect_options(args)?;
-    let (task, platform, from) = choose(args)?;
+    let (task, chip, from) = choose(args)?;
     let rebuilt = Rebuilt::new(&task, Poison::of_run(&task)).map_err(cannot_replay)?;
     let mut spec = task_spec(&task, &rebuilt, &typed.kernel_source).map_err(cannot_generate)?;
     drop(rebuilt);
@@ -60,8 +60,7 @@ pub fn workspace(args: &ReplayArgs, directory: &Path) -> Result<ExitCode, Failur
     if !task.identity.runtime.is_empty() {
         launch.runtime.clone_from(&task.identity.runtime);
     }
-    let platform = platform.name.parse().map_err(cannot_generate)?;
-    let request = Request { task: spec, platform, backend, launch, templates: None };
+    let request = Request { task: spec, chip, backend, launch, templates: None };
     let project = generate(&request, directory, typed.force).map_err(cannot_generate)?;
     let toolkit = Toolkit::of_this_process();
     let build = build_of(directory).map_err(cannot_collect)?;
@@ -103,12 +102,12 @@ fn collect_options(args: &ReplayArgs) -> Result<CollectOptions, Failure> {
 }
 
 /// The task: described by an argument file alone, or found as for a replay.
-fn choose(args: &ReplayArgs) -> Result<(CapturedTask, &'static Platform, (&'static str, String)), Failure> {
+fn choose(args: &ReplayArgs) -> Result<(CapturedTask, &'static Chip, (&'static str, String)), Failure> {
     let TaskArgs { task, func_id, scene, case, nth, arg_spec, .. } = &args.task;
     let selected = task.is_some() || !func_id.is_empty() || scene.is_some() || case.is_some() || *nth > 0;
     if let (None, Some(spec), false) = (&args.what, arg_spec, selected) {
-        let (task, platform) = source::of_arguments(spec, &args.task)?;
-        return Ok((task, platform, ("arguments", spec.display().to_string())));
+        let (task, chip) = source::of_arguments(spec, &args.task)?;
+        return Ok((task, chip, ("arguments", spec.display().to_string())));
     }
     let source = source::describe(args.what.as_deref(), &args.task)?;
     let from = match source.from {
@@ -116,7 +115,7 @@ fn choose(args: &ReplayArgs) -> Result<(CapturedTask, &'static Platform, (&'stat
         From::Capsule(path) => ("capsule", path),
         From::Scene(scene) => ("scene", scene),
     };
-    Ok((source.task, source.platform, from))
+    Ok((source.task, source.chip, from))
 }
 
 /// Puts what was typed in place of what nobody recorded, and drops what does not hold for given arguments.
@@ -155,7 +154,7 @@ fn text(report: &Report<'_>) -> String {
         width => format!("{width} clusters"),
     };
     row("kernel", format!("{} ({}, {clusters})", request.task.name, shape(report)));
-    row("chip", format!("{} ({})", request.platform.architecture().name, request.soc_version()));
+    row("chip", format!("{} ({})", request.chip.hardware, request.soc_version()));
     row(report.from.0, report.from.1.clone());
     text += &format!("\n{}", table::lines(&replay_text::arguments(&task.arguments)));
     for note in &task.notes {
@@ -202,7 +201,7 @@ fn object(report: &Report<'_>, collected: Option<&Collected>, failure: Option<&F
         "clusters": project.width,
         "blocks": task.blocks,
         "backend": request.backend.name(),
-        "platform": request.platform.architecture().name,
+        "platform": request.chip.hardware,
         "soc_version": request.soc_version(),
         "arguments": task.arguments.iter().map(replay_json::argument).collect::<Vec<_>>(),
         "notes": task.notes,

@@ -118,7 +118,7 @@ struct RoundReport {
 }
 
 pub fn json(summary: &Summary) -> Report<'_> {
-    let Summary { scene, case, runtime, platform, played, kept, injected, timeline } = summary;
+    let Summary { scene, case, runtime, chip, played, kept, injected, timeline } = summary;
     let times = Times::of(&played.rounds);
     let shown = shown_round(&played.rounds);
     let report = shown.map(|(_, round)| &round.report);
@@ -134,7 +134,7 @@ pub fn json(summary: &Summary) -> Report<'_> {
         },
         scene: scene.name,
         case: case.name,
-        platform: platform.name,
+        platform: chip.name,
         runtime: runtime.name(),
         clusters: report.map(|report| report.clusters),
         control_threads: report.map(|report| report.control_threads),

@@ -23,14 +23,14 @@ pub fn text(summary: &Summary) -> String {
 }
 
 fn facts(summary: &Summary) -> String {
-    let Summary { scene, case, runtime, platform, played, kept, injected, timeline } = summary;
+    let Summary { scene, case, runtime, chip, played, kept, injected, timeline } = summary;
     let mut text = String::new();
     let mut row = |name: &str, value: String| text += &format!("{name:<10}{value}\n");
     row("scene", format!("{}, case {}", scene.name, case.name));
     row("runtime", format!("{} ({})", runtime.name(), runtime.short()));
     if let Some((_, Round { report, .. })) = shown_round(&played.rounds) {
         let (clusters, threads) = (report.clusters, report.control_threads);
-        row("platform", format!("{}, {clusters} clusters, {threads} control threads", platform.name));
+        row("platform", format!("{}, {clusters} clusters, {threads} control threads", chip.name));
         row("tasks", report.tasks.to_string());
     }
     row("time", time(&played.rounds));

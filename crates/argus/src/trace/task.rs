@@ -4,10 +4,11 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::anyhow;
+use argus_chip::Chip;
 use argus_replay::{Buffer, CapturedTask, Options, Outcome, Proof};
-use argus_runtime::{KernelTable, Platform};
+use argus_runtime::KernelTable;
 use argus_trace::{
-    Chip, CoreLog, GlobalBuffer, Params, Settings, Sources, Stamp, Summary, TaskLog, Timeline, Written,
+    CoreLog, GlobalBuffer, Params, Settings, Sources, Stamp, Summary, TaskLog, Timeline, Written,
 };
 use serde_json::json;
 
@@ -28,18 +29,17 @@ pub struct Report<'a> {
 
 pub fn trace(args: &TraceArgs) -> Result<ExitCode, Failure> {
     let source = source::open(args.what.as_deref(), &args.task)?;
-    let chip = chip(source.platform)?;
+    let chip = source.chip;
     let params = match &args.timing {
         Some(path) => Params::from_file(chip, path).map_err(Failure::usage)?,
-        None => Params::of(chip),
+        None => Params::of(chip).map_err(Failure::failed)?,
     };
     let mut options = Options { logs: true, ..Options::default() };
     if let Some(seconds) = args.task.timeout {
         options.timeout = crate::run::timeout(seconds)?;
     }
     let kernels = &source.code.kernels;
-    let mut proof =
-        argus_replay::replay(&source.task, kernels, source.platform, &options, 1).map_err(cannot_replay)?;
+    let mut proof = argus_replay::replay(&source.task, kernels, chip, &options, 1).map_err(cannot_replay)?;
     let log = task_log(&source.task, chip, &mut proof.outcome);
     let timeline = Timeline::new(&log, &params, &Settings::default());
     if let Err(error) = &proof.outcome.result {
@@ -66,15 +66,8 @@ pub fn trace(args: &TraceArgs) -> Result<ExitCode, Failure> {
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
 }
 
-fn chip(platform: &Platform) -> Result<Chip, Failure> {
-    [Chip::A2a3, Chip::A5]
-        .into_iter()
-        .find(|chip| platform.name.strip_suffix("sim") == Some(chip.name()))
-        .ok_or_else(|| Failure::usage(anyhow!("there are no timing parameters for {}", platform.name)))
-}
-
 /// The logs of an outcome as the model takes them; they are moved, because they may be large.
-fn task_log(task: &CapturedTask, chip: Chip, outcome: &mut Outcome) -> TaskLog {
+fn task_log(task: &CapturedTask, chip: &'static Chip, outcome: &mut Outcome) -> TaskLog {
     let cores = std::mem::take(&mut outcome.logs)
         .into_iter()
         .map(|core| CoreLog { member: core.member, block: core.block, log: core.log })
@@ -108,7 +101,7 @@ fn object(report: &Report<'_>) -> serde_json::Value {
         "schema": "argus-trace-1",
         "task_id": source.task.id.to_string(),
         "kernel": source.task.identity.kernel_names(),
-        "platform": source.platform.name,
+        "platform": source.chip.name,
         "replay": if !proof.passed() { "differs" } else if proof.compared() { "bit-equal" } else { "not-compared" },
         "summary": summary,
         "directory": written.directory.display().to_string(),

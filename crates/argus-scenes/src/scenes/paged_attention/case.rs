@@ -91,7 +91,8 @@ fn golden(params: &PagedAttention, args: &HostArgs) -> Vec<Expected> {
 
 #[cfg(test)]
 pub mod tests {
-    use argus_runtime::{A2A3SIM, Device, RunConfig};
+    use argus_chip::A2A3SIM;
+    use argus_runtime::{Device, RunConfig};
 
     use super::*;
     use crate::compare::compare;

@@ -5,11 +5,11 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use argus_abi::{DispatchPayload, FuncId, Member, TaskId};
+use argus_chip::Chip;
 use argus_facts::PartTime;
 use argus_gm::{Fill, GlobalMemory};
 use argus_tile::{ClusterPipes, Core, CoreConfig, CoreStatus};
 
-use crate::platform::Platform;
 use crate::schedule::mailbox::{Mailbox, Token};
 use crate::schedule::task::Task;
 
@@ -78,22 +78,22 @@ pub struct CoreCell {
 }
 
 /// The cores of a run, in blocked order: all matrix cores, then the vector cores of each cluster in pairs.
-pub struct Chip {
+pub struct Cores {
     pub clusters: usize,
     cells: Vec<CoreCell>,
-    platform: &'static Platform,
+    chip: &'static Chip,
     fill: Fill,
     memory: Arc<GlobalMemory>,
 }
 
-impl Chip {
+impl Cores {
     pub fn new(
-        platform: &'static Platform,
+        chip: &'static Chip,
         clusters: usize,
         fill: Fill,
         memory: Arc<GlobalMemory>,
         stop: &Arc<AtomicBool>,
-    ) -> Chip {
+    ) -> Cores {
         let pipes: Vec<_> = (0..clusters).map(|_| Arc::new(ClusterPipes::default())).collect();
         let cell = |cluster: usize, member| CoreCell {
             member,
@@ -106,7 +106,7 @@ impl Chip {
         let matrix = (0..clusters).map(|cluster| cell(cluster, Member::Aic));
         let vector =
             (0..clusters).flat_map(|cluster| [cell(cluster, Member::Aiv0), cell(cluster, Member::Aiv1)]);
-        Chip { clusters, cells: matrix.chain(vector).collect(), platform, fill, memory }
+        Cores { clusters, cells: matrix.chain(vector).collect(), chip, fill, memory }
     }
 
     /// The number of the core at a place of a cluster.
@@ -134,7 +134,7 @@ impl Chip {
     pub fn core_of<'a>(&self, cell: &CoreCell, engine: &'a mut Engine) -> &'a mut Core {
         engine.core.get_or_insert_with(|| {
             let config = CoreConfig {
-                sizes: self.platform.core_sizes,
+                sizes: self.chip.core_sizes,
                 core_type: cell.member.core_type(),
                 fill: self.fill,
             };

@@ -1,0 +1,42 @@
+//! The simulated chips, as data.
+//!
+//! A chip is one [`Chip`] in one file, with the same fields in the same order in each. Runtime, tile engine,
+//! timing model, workspaces and command line take what differs between chips from here and name none of them;
+//! a test reads their sources to make sure.
+//!
+//! To add a chip, write its file and its timing set, and name it in [`CHIPS`].
+//!
+//! What it never does: perform I/O, or decide anything. Everything is a constant.
+//!
+//! | module | subject |
+//! |---|---|
+//! | `chip` | what a chip is made of |
+//! | `a2a3sim`, `a5sim` | one chip each |
+//! | `names` | finding a chip by what a user typed |
+
+mod a2a3sim;
+mod a5sim;
+mod chip;
+mod names;
+
+pub use a2a3sim::A2A3SIM;
+pub use a5sim::A5SIM;
+pub use argus_abi::MAX_CORES;
+pub use chip::{
+    CORES_PER_CLUSTER, CapturePath, Chip, CoreSizes, Handover, Macro, Moves, VectorUnit, VendorNames,
+};
+pub use names::{ChipError, listed};
+
+/// Every chip that can be asked for by name.
+pub const CHIPS: [&Chip; 2] = [&A2A3SIM, &A5SIM];
+
+/// The chip that is meant when nobody names one.
+pub const DEFAULT_CHIP: &Chip = CHIPS[0];
+
+const _: () = {
+    let mut index = 0;
+    while index < CHIPS.len() {
+        CHIPS[index].check();
+        index += 1;
+    }
+};
