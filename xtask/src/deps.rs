@@ -18,9 +18,10 @@ enum Allowed {
 const ALLOWED: &[(&str, Allowed)] = &[
     ("argus-abi", Allowed::Only(&[])),
     ("argus-gm", Allowed::Only(&[])),
+    ("argus-sync", Allowed::Only(&[])),
     ("argus-tile", Allowed::Only(&["argus-abi", "argus-gm"])),
-    ("argus-capture", Allowed::Only(&["argus-abi", "argus-gm"])),
-    ("argus-runtime", Allowed::Only(&["argus-abi", "argus-gm", "argus-tile", "argus-capture"])),
+    ("argus-capture", Allowed::Only(&["argus-abi", "argus-gm", "argus-sync"])),
+    ("argus-runtime", Allowed::Only(&["argus-abi", "argus-gm", "argus-sync", "argus-tile", "argus-capture"])),
     ("argus-dump", Allowed::Only(&["argus-abi", "argus-capture"])),
     ("argus-scenes", Allowed::Only(&["argus-abi", "argus-gm", "argus-tile", "argus-runtime"])),
     (

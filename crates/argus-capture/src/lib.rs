@@ -25,54 +25,34 @@
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`control`] | the counters both halves share, and the rules for moving them (checked by loom) |
-//! | `ring` | a lane's memory; the only unsafe code |
+//! | [`argus_sync::lane`] | the counters both halves share, and the rules for moving them (checked by loom) |
+//! | `ring` | a lane's memory, which no kernel can address; the only unsafe code |
 //! | `gather`, `recorder` | device half |
 //! | `transport` | reading a lane in place or by copies |
 //! | `collector`, [`Sink`] | host half |
 //! | `session` | one capture from start to finish |
 //! | [`times`] | when what ran where |
 
-pub mod control;
-mod sync;
-
-// loom stands in for the control block's atomics only: under it the rest would lie over foreign memory.
-#[cfg(not(loom_capture))]
 mod collector;
-#[cfg(not(loom_capture))]
 mod error;
-#[cfg(not(loom_capture))]
 mod gather;
-#[cfg(not(loom_capture))]
 mod ledger;
-#[cfg(not(loom_capture))]
 mod recorder;
-#[cfg(not(loom_capture))]
 mod ring;
-#[cfg(not(loom_capture))]
 pub mod select;
-#[cfg(not(loom_capture))]
 mod session;
 mod sink;
-#[cfg(not(loom_capture))]
 mod status;
-#[cfg(not(loom_capture))]
 pub mod times;
-#[cfg(not(loom_capture))]
 mod transport;
-#[cfg(not(loom_capture))]
 mod wait;
 
-#[cfg(not(loom_capture))]
-pub use {
-    error::CaptureError,
-    ledger::{LaneLedger, Ledger},
-    recorder::{LaneRecorder, Recorded, WhenFull},
-    select::{Candidate, Decision, Level, Selection, Selector, SelectorError},
-    session::{CaptureConfig, Recorder, Session, TransportKind},
-    status::{CaptureStatus, Progress},
-    transport::{CopyFrom, DeviceCopies},
-    wait::HostBackoff,
-};
-
+pub use error::CaptureError;
+pub use ledger::{LaneLedger, Ledger};
+pub use recorder::{LaneRecorder, Recorded, WhenFull};
+pub use select::{Candidate, Decision, Level, Selection, Selector, SelectorError};
+pub use session::{CaptureConfig, Recorder, Session, TransportKind};
 pub use sink::Sink;
+pub use status::{CaptureStatus, Progress};
+pub use transport::CopyError;
+pub use wait::HostBackoff;

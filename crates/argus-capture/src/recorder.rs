@@ -11,9 +11,9 @@ use argus_abi::capture::{
     SkipEntry, TaskEntry, argument_flags, skip_reason, what,
 };
 use argus_gm::GlobalMemory;
+use argus_sync::lane::Backoff;
 use zerocopy::{Immutable, IntoBytes};
 
-use crate::control::Backoff;
 use crate::gather::Gather;
 use crate::ring::ProducerHalf;
 

@@ -5,16 +5,16 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle, Thread};
 
-use argus_gm::{Buffer, Fill, GlobalMemory};
+use argus_gm::Region;
 
 use crate::collector::{Collector, Tally};
 use crate::error::CaptureError;
 use crate::ledger::{LaneLedger, Ledger};
 use crate::recorder::{LaneRecorder, WhenFull};
-use crate::ring::{self, ConsumerHalf, LaneLayout, ProducerHalf};
+use crate::ring::{self, ConsumerHalf, LaneCopies, LaneLayout, LaneMap, ProducerHalf};
 use crate::sink::Sink;
 use crate::status::CaptureStatus;
-use crate::transport::{Copied, DeviceCopies, LaneSource, Mapped};
+use crate::transport::{Copied, LaneSource, Mapped};
 use crate::wait::HostBackoff;
 
 /// A recorder as it runs on this host.
@@ -114,52 +114,23 @@ pub struct Session<S: Sink> {
     tallies: Arc<[Tally]>,
     copied: Arc<AtomicU64>,
     status: Arc<CaptureStatus>,
-    lanes: LaneMemory,
+    lanes: Vec<LaneMap>,
     transport: TransportKind,
-}
-
-/// The lanes' allocations, given back at the end.
-struct LaneMemory {
-    memory: Arc<GlobalMemory>,
-    buffers: Vec<Buffer>,
-}
-
-impl LaneMemory {
-    fn make(&mut self, layout: LaneLayout) -> Result<ring::Lane, CaptureError> {
-        let lane = self.buffers.len() as u16;
-        // Untouched: a short run pays only for the pages it uses.
-        let buffer = self.memory.allocate(layout.total_bytes(), Fill::Untouched)?;
-        self.buffers.push(buffer);
-        let window = self.memory.window(buffer.addr, buffer.len)?;
-        ring::create(window, layout, lane).ok_or(CaptureError::Config("lane memory is not aligned"))
-    }
-}
-
-impl Drop for LaneMemory {
-    fn drop(&mut self) {
-        for buffer in &self.buffers {
-            // Recorders that are still alive hold windows, so nothing is pulled from under them; and an
-            // allocation that is already gone needs no freeing.
-            let _ = self.memory.free(buffer.addr);
-        }
-    }
 }
 
 impl<S: Sink + 'static> Session<S> {
     /// Makes the lanes and starts to collect. One recorder per lane, in the order of their numbers.
-    pub fn start(
-        memory: &Arc<GlobalMemory>,
-        config: CaptureConfig,
-        sink: S,
-    ) -> Result<(Session<S>, Vec<Recorder>), CaptureError> {
+    pub fn start(config: CaptureConfig, sink: S) -> Result<(Session<S>, Vec<Recorder>), CaptureError> {
         let layout = config.layout()?;
-        let mut lanes = LaneMemory { memory: Arc::clone(memory), buffers: Vec::new() };
-        let (mut producers, mut consumers, mut maps) = (Vec::new(), Vec::new(), Vec::new());
-        for _ in 0..config.lanes {
-            let (producer, consumer, map) = lanes.make(layout)?;
+        let (mut producers, mut consumers, mut lanes) = (Vec::new(), Vec::new(), Vec::new());
+        for lane in 0..config.lanes {
+            // Memory of its own, which no kernel can address.
+            let region = Arc::new(Region::fresh(layout.total_bytes())?);
+            let lane = ring::create(region, layout, lane as u16);
+            let (producer, consumer, map) = lane.ok_or(CaptureError::Config("lane memory is not aligned"))?;
             producers.push(producer);
             consumers.push(consumer);
-            maps.push(map);
+            lanes.push(map);
         }
 
         let stop = Arc::new(AtomicBool::new(false));
@@ -169,9 +140,9 @@ impl<S: Sink + 'static> Session<S> {
         let work = match config.transport {
             TransportKind::Mapped => work(mapped(consumers)?, sink, shared),
             TransportKind::Copied | TransportKind::AfterSync => {
-                // The host side of a copied lane holds nothing that leads into device memory.
+                // The host side of a copied lane reads nothing in place.
                 drop(consumers);
-                work(copies(memory, &lanes.buffers, layout, &copied)?, sink, shared)
+                work(copies(&lanes, &copied)?, sink, shared)
             }
         };
         let collecting = match config.transport {
@@ -183,7 +154,7 @@ impl<S: Sink + 'static> Session<S> {
             Collecting::Later(_) | Collecting::Done => (WhenFull::Lose, None),
         };
         let recorders = recorders(producers, when_full, wake);
-        let status = Arc::new(CaptureStatus::new(maps));
+        let status = Arc::new(CaptureStatus::new(lanes.clone()));
         let transport = config.transport;
         Ok((Session { collecting, stop, tallies, copied, status, lanes, transport }, recorders))
     }
@@ -202,14 +173,13 @@ impl<S: Sink + 'static> Session<S> {
             Ok((sink, failure)) => (Some(sink), failure),
             Err(error) => (None, Some(error)),
         };
-        let device = DeviceCopies(Arc::clone(&self.lanes.memory));
         let by_copy = self.transport != TransportKind::Mapped;
         // The account of mapped lanes is read in the same way, but not counted as copied.
         let uncounted = AtomicU64::new(0);
         let copied = if by_copy { &*self.copied } else { &uncounted };
-        let mut lanes = Vec::with_capacity(self.lanes.buffers.len());
-        for (buffer, tally) in self.lanes.buffers.iter().zip(self.tallies.iter()) {
-            match LaneLedger::settle(&device, buffer.addr, tally, copied) {
+        let mut lanes = Vec::with_capacity(self.lanes.len());
+        for (lane, tally) in self.lanes.iter().zip(self.tallies.iter()) {
+            match LaneLedger::settle(&LaneCopies::new(lane.clone()), tally, copied) {
                 Ok(lane) => lanes.push(lane),
                 Err(error) => {
                     failure.get_or_insert(error);
@@ -248,8 +218,8 @@ impl<S: Sink> Drop for Session<S> {
         self.stop.store(true, Ordering::Release);
         if let Collecting::Now(thread) = std::mem::replace(&mut self.collecting, Collecting::Done) {
             thread.thread().unpark();
-            // Joined so that no copy runs into memory that is about to be freed. Its outcome is of no
-            // interest to somebody who abandons the capture.
+            // Joined so that nothing of an abandoned capture goes on. Its outcome is of no interest to
+            // somebody who abandons it.
             let _ = thread.join();
         }
     }
@@ -259,17 +229,11 @@ fn mapped(consumers: Vec<ConsumerHalf>) -> Result<Vec<Mapped>, CaptureError> {
     consumers.into_iter().enumerate().map(|(lane, ring)| Mapped::new(lane as u16, ring)).collect()
 }
 
-fn copies(
-    memory: &Arc<GlobalMemory>,
-    buffers: &[Buffer],
-    layout: LaneLayout,
-    copied: &Arc<AtomicU64>,
-) -> Result<Vec<Copied<DeviceCopies>>, CaptureError> {
-    let lane = |(lane, buffer): (usize, &Buffer)| {
-        let device = DeviceCopies(Arc::clone(memory));
-        Copied::new(lane as u16, device, buffer.addr, layout, Arc::clone(copied))
+fn copies(lanes: &[LaneMap], copied: &Arc<AtomicU64>) -> Result<Vec<Copied<LaneCopies>>, CaptureError> {
+    let lane = |(lane, map): (usize, &LaneMap)| {
+        Copied::new(lane as u16, LaneCopies::new(map.clone()), map.layout(), Arc::clone(copied))
     };
-    buffers.iter().enumerate().map(lane).collect()
+    lanes.iter().enumerate().map(lane).collect()
 }
 
 fn work<L: LaneSource + 'static, S: Sink + 'static>(

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use argus_abi::args::KernelAbi;
 use argus_abi::{DType, Role, TaskId, Tensor, TensorArgType};
 use argus_gm::{Fill, GlobalMemory, MemoryError};
-use argus_runtime::schedule::task::{Launch, TaskArgs};
+use argus_runtime::{Launch, TaskArgs};
 
 use crate::error::ReplayError;
 use crate::task::{CapturedTask, TensorArgument, What};

@@ -10,8 +10,8 @@ use std::time::Duration;
 
 use argus_abi::{Member, Role, Tensor};
 use argus_gm::MemoryError;
-use argus_runtime::schedule::task::{Launch, Shape};
 use argus_runtime::{Alone, Device, KernelEntry, KernelTable, Platform, RunConfig, RunError, RunReport};
+use argus_runtime::{Launch, Shape};
 use argus_tile::{Core, InstrLog, Kernel, KernelResult};
 
 use crate::error::ReplayError;

@@ -12,6 +12,7 @@ use argus_abi::{ArgDirection, Tensor};
 use argus_capture::times::RunTimes;
 use argus_capture::{CaptureConfig, Ledger, Recorder, Selection, Session, Sink};
 use argus_gm::{Buffer, Fill, GlobalMemory, MemoryError};
+use argus_sync::relock;
 
 use crate::config::RunConfig;
 use crate::error::{ConfigError, Fatal, RunError};
@@ -31,7 +32,6 @@ use crate::schedule::crew::{Crew, panic_message};
 use crate::schedule::hooks::Hooks;
 use crate::schedule::ring::Ring;
 use crate::schedule::task::Task;
-use crate::sync::relock;
 use crate::watch::Watch;
 
 pub use alone::Alone;
@@ -187,8 +187,8 @@ impl Device {
             let sink = open(&opening).map_err(|error| RunError::Capture(error.to_string()))?;
             // One lane per control thread that schedules, and one for the orchestration.
             let capture = self.capture_config(request.collect, stage.lanes + 1);
-            let (session, recorders) = Session::start(&stage.memory, capture, sink)
-                .map_err(|error| RunError::Capture(error.to_string()))?;
+            let (session, recorders) =
+                Session::start(capture, sink).map_err(|error| RunError::Capture(error.to_string()))?;
             Ok((stage, session, recorders))
         });
         let (stage, session, mut recorders) = match started {

@@ -13,7 +13,7 @@
 //! | [`platform`] | the chips, as data |
 //! | [`config`], [`program`], [`kernels`] | what a caller chooses and hands over |
 //! | [`graph`] | three builders: how a task gets its edges and its memory |
-//! | [`schedule`] | one path from "ready" to "reclaimed" |
+//! | `schedule` | one path from "ready" to "reclaimed" |
 //! | [`device`] | one run from arguments to results; `monitor` watches it |
 //! | [`structure`] | the graph of a program, without its data |
 //! | [`inject`] | faults on purpose |
@@ -32,9 +32,8 @@ pub mod kernels;
 mod monitor;
 pub mod platform;
 pub mod program;
-pub mod schedule;
+mod schedule;
 pub mod structure;
-mod sync;
 pub mod watch;
 
 pub use config::{Hazards, RINGS, RingConfig, RunConfig};
@@ -49,5 +48,6 @@ pub use inject::{Injected, Injection, InjectionError, InjectionKind};
 pub use kernels::{KernelEntry, KernelTable, SourceFile};
 pub use platform::{A2A3SIM, A5SIM, PLATFORMS, Platform, PlatformError};
 pub use program::{EntryArgs, HostArgs, HostTensor, Orchestration, Program};
+pub use schedule::task::{ArgumentDescription, Launch, Shape, TaskArgs};
 pub use structure::{GraphEdge, GraphTask, TaskGraph};
 pub use watch::{Look, Watch};

@@ -15,10 +15,10 @@ use argus_abi::capture::{ArgumentEntry, SkipEntry, TaskEntry, argument_flags, sk
 use argus_abi::{DType, FuncId, Kind, Role, Stage, Tensor};
 use argus_capture::{Candidate, CaptureStatus, Decision, Recorder, Selection};
 use argus_gm::GlobalMemory;
+use argus_sync::relock;
 
 use crate::kernels::KernelTable;
 use crate::schedule::task::{ArgumentDescription, Task, Work};
-use crate::sync::relock;
 
 /// What the threads of a captured run share.
 pub struct Capture {

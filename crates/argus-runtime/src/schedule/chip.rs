@@ -7,11 +7,14 @@ use std::sync::{Arc, Mutex};
 use argus_abi::{DispatchPayload, FuncId, Member, TaskId};
 use argus_capture::times::PartTime;
 use argus_gm::{Fill, GlobalMemory};
+use argus_sync::{Bits, Mailbox, Token};
 use argus_tile::{ClusterPipes, Core, CoreConfig, CoreStatus};
 
 use crate::platform::Platform;
-use crate::schedule::mailbox::{Mailbox, Token};
 use crate::schedule::task::Task;
+
+/// A set of cores, marked by one thread and looked at by another. Enough for the 108 cores of the largest chip.
+pub type CoreBits = Bits<2>;
 
 /// What a control thread posts to a core.
 #[derive(Debug, Default)]

@@ -8,13 +8,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use argus_abi::{CoreType, Member, Stage};
 use argus_capture::Recorder;
 use argus_capture::times::CaptureWait;
+use argus_sync::{Condition, Token};
 
 use crate::inject::Next;
 use crate::schedule::Scheduler;
-use crate::schedule::bits::CoreBits;
-use crate::schedule::chip::Chip;
+use crate::schedule::chip::{Chip, CoreBits};
 use crate::schedule::clock::CaptureWatch;
-use crate::schedule::mailbox::{Condition, Token};
 use crate::schedule::task::{Launch, Shape, Task, Work};
 
 /// A task's part on one core.
