@@ -304,7 +304,7 @@ fn decode<T: FromBytes>(entry: &EntryBytes) -> T {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use argus_abi::capture::ENTRY_BYTES;
     use argus_gm::Region;
     use zerocopy::{FromZeros, IntoBytes};
@@ -368,8 +368,9 @@ mod tests {
         fn abandon(&mut self) {}
     }
 
+    /// Keeps payloads, one after the other.
     #[derive(Default)]
-    struct Bytes(Vec<u8>);
+    pub(crate) struct Bytes(Vec<u8>);
 
     impl Sink for Bytes {
         type Error = std::io::Error;

@@ -118,6 +118,11 @@ impl LaneMap {
         self.layout
     }
 
+    #[cfg(test)]
+    pub fn region(&self) -> &Arc<Region> {
+        &self.region
+    }
+
     fn at(&self, offset: u64) -> NonNull<u8> {
         debug_assert!(offset <= self.layout.total_bytes());
         // SAFETY: callers pass offsets inside the layout, which `over` checked to lie in the region.

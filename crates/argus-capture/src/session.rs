@@ -260,3 +260,27 @@ fn text_of(panic: &(dyn Any + Send)) -> String {
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("without a message").to_owned()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collector::tests::Bytes;
+
+    /// The memory of a lane lives as long as anybody may look at it, and no longer.
+    #[test]
+    fn lane_memory_is_freed_with_its_last_handle() {
+        for transport in [TransportKind::Mapped, TransportKind::Copied, TransportKind::AfterSync] {
+            let config =
+                CaptureConfig { lanes: 2, entries_per_lane: 4, payload_bytes_per_lane: 64, transport };
+            let (session, recorders) = Session::start(config, Bytes::default()).unwrap();
+            let regions: Vec<_> = session.lanes.iter().map(|lane| Arc::downgrade(lane.region())).collect();
+            let status = session.status();
+            drop(recorders);
+            let (_, ledger) = session.finish();
+            assert!(ledger.is_complete());
+            assert!(!status.is_waiting());
+            drop(status);
+            assert!(regions.iter().all(|region| region.strong_count() == 0));
+        }
+    }
+}

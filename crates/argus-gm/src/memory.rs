@@ -166,7 +166,8 @@ impl Window {
     /// Copies device bytes out.
     pub fn read(&self, addr: u64, dst: &mut [u8]) -> Result<(), MemoryError> {
         self.check(addr, dst.len() as u64)?;
-        // SAFETY: `check` put the range inside this window, which lies in an allocation it keeps alive.
+        // SAFETY: `check` put the range inside this window, which lies in an allocation it keeps alive; the
+        // memory of an allocation is whole words.
         unsafe { raw::load(addr, dst) };
         Ok(())
     }
@@ -174,7 +175,8 @@ impl Window {
     /// Copies bytes in.
     pub fn write(&self, addr: u64, src: &[u8]) -> Result<(), MemoryError> {
         self.check(addr, src.len() as u64)?;
-        // SAFETY: `check` put the range inside this window, which lies in an allocation it keeps alive.
+        // SAFETY: `check` put the range inside this window, which lies in an allocation it keeps alive; the
+        // memory of an allocation is whole words.
         unsafe { raw::store(addr, src) };
         Ok(())
     }
@@ -182,7 +184,8 @@ impl Window {
     /// Writes one byte value over a range.
     pub fn fill(&self, addr: u64, len: u64, value: u8) -> Result<(), MemoryError> {
         self.check(addr, len)?;
-        // SAFETY: `check` put the range inside this window, which lies in an allocation it keeps alive.
+        // SAFETY: `check` put the range inside this window, which lies in an allocation it keeps alive; the
+        // memory of an allocation is whole words.
         unsafe { raw::fill(addr, len as usize, value) };
         Ok(())
     }

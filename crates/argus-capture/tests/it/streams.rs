@@ -248,20 +248,3 @@ fn impossible_sizes_are_refused() {
         assert!(matches!(refused, Some(CaptureError::Config(_))), "{bad:?}");
     }
 }
-
-/// Lanes are given back to the device when the capture is over.
-#[test]
-fn lane_memory_is_freed_at_the_end() {
-    for transport in TRANSPORTS {
-        let memory = Arc::new(GlobalMemory::new());
-        let (session, lanes) = Session::start(config(transport, 2), Memory::default()).unwrap();
-        let status = session.status();
-        drop(lanes);
-        let (_, ledger) = session.finish();
-        assert!(ledger.is_complete());
-        assert!(!status.is_waiting());
-        // The status still holds windows; without them nothing is left.
-        drop(status);
-        assert_eq!(Arc::strong_count(&memory), 1);
-    }
-}
