@@ -8,7 +8,7 @@
 //! Nothing here belongs to a particular thread. Any host thread makes a [`Scheduler::pass`]: it acts as each
 //! control thread that has something to do and then runs a core that has an unread token. Threads that find
 //! nothing sleep on the [`Bell`]. What threads hand over to each other, they hand over through types of
-//! `argus-sync`, through locks, or in relaxed words that are only hints.
+//! `argus-sync`, through locks, or in words that are flags and hints.
 
 pub mod capture;
 pub mod chip;
