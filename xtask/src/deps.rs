@@ -20,11 +20,20 @@ const ALLOWED: &[(&str, Allowed)] = &[
     ("argus-chip", Allowed::Only(&["argus-abi"])),
     ("argus-facts", Allowed::Only(&["argus-abi"])),
     ("argus-gm", Allowed::Only(&["argus-abi"])),
+    ("argus-sync", Allowed::Only(&[])),
     ("argus-tile", Allowed::Only(&["argus-abi", "argus-chip", "argus-gm"])),
-    ("argus-capture", Allowed::Only(&["argus-abi", "argus-facts", "argus-gm"])),
+    ("argus-capture", Allowed::Only(&["argus-abi", "argus-facts", "argus-gm", "argus-sync"])),
     (
         "argus-runtime",
-        Allowed::Only(&["argus-abi", "argus-chip", "argus-facts", "argus-gm", "argus-tile", "argus-capture"]),
+        Allowed::Only(&[
+            "argus-abi",
+            "argus-chip",
+            "argus-facts",
+            "argus-gm",
+            "argus-sync",
+            "argus-tile",
+            "argus-capture",
+        ]),
     ),
     ("argus-dump", Allowed::Only(&["argus-abi", "argus-facts"])),
     (

@@ -6,6 +6,7 @@
 
 mod deps;
 mod hooks;
+mod memory;
 mod python;
 mod step;
 mod tasks;
@@ -18,10 +19,11 @@ Usage: cargo xtask COMMAND
   test    everything a change must pass: formatting, lints, docs, dependency directions, loom, all tests
   deps    who may depend on whom in this workspace
   loom    every hand-off between threads in all interleavings
+  memory  the crates that touch raw memory, under AddressSanitizer
   bench   the benchmarks, and the hooks below
   hooks   instructions that the capture hooks cost while capture is off
   python  the interpreter of the tests, with its packages, in target/python
-  long    what takes too long for every change: many random graphs, loom, the scene matrix in full";
+  long    what takes too long for every change: many random graphs, loom, memory, the scene matrix in full";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -29,6 +31,7 @@ fn main() -> ExitCode {
         ["test"] => tasks::test,
         ["deps"] => tasks::deps,
         ["loom"] => tasks::loom,
+        ["memory"] => tasks::memory,
         ["bench"] => tasks::bench,
         ["hooks"] => tasks::hooks,
         ["python"] => tasks::python,

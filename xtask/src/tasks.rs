@@ -4,6 +4,7 @@ use std::path::PathBuf;
 
 use crate::deps::{self, metadata};
 use crate::hooks;
+use crate::memory;
 use crate::python;
 use crate::step::{Result, cargo, run, step};
 
@@ -38,18 +39,20 @@ pub fn deps() -> Result<()> {
     step("dependency directions", || deps::check(&metadata()?))
 }
 
-/// Model checks of every hand-off between threads. Each crate has its own cfg: under it the crate's atomics are
-/// loom's, and the rest of the tree stays as it is. That changes what is built, so each has a directory of its
-/// own: sharing one would rebuild everything at each change between them.
+/// Model checks of every hand-off between threads. They are all in one crate, whose atomics are loom's under this
+/// cfg. That changes what is built, so it has a directory of its own.
 pub fn loom() -> Result<()> {
-    for (package, cfg) in [("argus-runtime", "loom"), ("argus-capture", "loom_capture")] {
-        step(&format!("loom of {package}"), || {
-            let target = target_directory()?.join(cfg);
-            let mut command = cargo(&["test", "--release", "-p", package, "--test", "loom"]);
-            run(command.arg("--target-dir").arg(target).env("RUSTFLAGS", format!("--cfg {cfg}")))
-        })?;
-    }
-    Ok(())
+    step("loom", || {
+        let mut command = cargo(&["test", "--release", "-p", "argus-sync", "--lib"]);
+        let target = target_directory()?.join("loom");
+        run(command.arg("--target-dir").arg(target).env("RUSTFLAGS", "--cfg loom"))
+    })
+}
+
+/// The crates that touch raw memory, under a memory checker.
+pub fn memory() -> Result<()> {
+    install_nextest()?;
+    step("memory", || memory::check(&target_directory()?))
 }
 
 /// The benchmarks.
@@ -77,7 +80,7 @@ pub fn long() -> Result<()> {
     tests.env(python::VARIABLE, &interpreter).env("ARGUS_LONG", "1").env("ARGUS_GRAPHS", "10000");
     step("every test at length, 10000 random graphs", || run(&mut tests))?;
     loom()?;
-    Ok(())
+    memory()
 }
 
 fn install_nextest() -> Result<()> {

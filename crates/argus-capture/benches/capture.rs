@@ -86,14 +86,9 @@ fn entry(task_id: u64) -> ArgumentEntry {
 }
 
 /// Starts a capture with one lane, times `record`, and checks that nothing was lost.
-fn timed<T>(
-    memory: &Arc<GlobalMemory>,
-    transport: TransportKind,
-    sink: Discard,
-    record: impl FnOnce(&mut Recorder) -> T,
-) -> T {
+fn timed<T>(transport: TransportKind, sink: Discard, record: impl FnOnce(&mut Recorder) -> T) -> T {
     let config = CaptureConfig::streaming(1, transport);
-    let (session, mut lanes) = Session::start(memory, config, sink).expect("memory for one lane");
+    let (session, mut lanes) = Session::start(config, sink).expect("memory for one lane");
     let result = record(&mut lanes[0]);
     drop(lanes);
     let (_, account) = session.finish();
@@ -115,7 +110,7 @@ fn scalars(criterion: &mut Criterion) {
     for transport in [TransportKind::Mapped, TransportKind::Copied] {
         group.bench_function(format!("{transport:?}/without pause"), |bencher| {
             bencher.iter_custom(|iterations| {
-                timed(&memory, transport, Discard::default(), |lane| {
+                timed(transport, Discard::default(), |lane| {
                     let start = spent();
                     for id in 0..iterations {
                         assert_eq!(lane.argument(entry(id), None, &memory), Recorded::Whole);
@@ -126,7 +121,7 @@ fn scalars(criterion: &mut Criterion) {
         });
         group.bench_function(format!("{transport:?}/bursts of 64"), |bencher| {
             bencher.iter_custom(|iterations| {
-                timed(&memory, transport, Discard::default(), |lane| {
+                timed(transport, Discard::default(), |lane| {
                     let mut total = Duration::ZERO;
                     let mut left = iterations;
                     while left > 0 {
@@ -166,7 +161,7 @@ fn hot(criterion: &mut Criterion) {
     for (name, view) in [("dense", view), ("transposed", transposed)] {
         group.bench_function(name, |bencher| {
             bencher.iter_custom(|iterations| {
-                timed(&memory, TransportKind::Mapped, Discard::hashing(), |lane| {
+                timed(TransportKind::Mapped, Discard::hashing(), |lane| {
                     let start = spent();
                     for id in 0..iterations {
                         assert_eq!(lane.argument(entry(id), Some(&view), &memory), Recorded::Whole);
@@ -194,7 +189,7 @@ fn large(criterion: &mut Criterion) {
     for transport in [TransportKind::Mapped, TransportKind::Copied] {
         group.bench_function(format!("{transport:?}, hashing, discarding"), |bencher| {
             bencher.iter(|| {
-                timed(&memory, transport, Discard::hashing(), |lane| {
+                timed(transport, Discard::hashing(), |lane| {
                     assert_eq!(lane.argument(entry(0), Some(&view), &memory), Recorded::Whole);
                 });
             });

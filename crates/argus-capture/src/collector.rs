@@ -304,11 +304,15 @@ fn decode<T: FromBytes>(entry: &EntryBytes) -> T {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use argus_abi::capture::ENTRY_BYTES;
+    use argus_gm::Region;
     use zerocopy::{FromZeros, IntoBytes};
 
     use super::*;
+    use crate::ledger::settle;
+    use crate::ring::{self, LaneCopies, LaneLayout};
+    use crate::transport::{Copied, Mapped};
 
     /// One argument whose payload only an urgent look finds.
     struct Reluctant {
@@ -364,8 +368,9 @@ mod tests {
         fn abandon(&mut self) {}
     }
 
+    /// Keeps payloads, one after the other.
     #[derive(Default)]
-    struct Bytes(Vec<u8>);
+    pub(crate) struct Bytes(Vec<u8>);
 
     impl Sink for Bytes {
         type Error = std::io::Error;
@@ -423,5 +428,64 @@ mod tests {
         assert!(failure.is_none(), "{failure:?}");
         assert_eq!(sink.0, [1, 2, 3, 4]);
         assert_eq!(tallies[0].payload_bytes.load(Ordering::Relaxed), 4);
+    }
+
+    /// The third of four entries makes no sense, in a lane that is read in place and in one that is copied: it is
+    /// named, and it and what follows count as lost.
+    #[test]
+    fn a_broken_entry_is_named() {
+        for (offset, value, expected) in [
+            (0, 0, "its magic is"),
+            (4, 99, "its version is 99, not 1"),
+            (6, 77, "nothing has the number 77"),
+            (7, 200, "it says that it belongs to lane 200"),
+            (8, 5, "it says that it is entry 5"),
+        ] {
+            for in_place in [true, false] {
+                let layout = LaneLayout { entry_capacity: 4, payload_capacity: 64 };
+                let region = Arc::new(Region::fresh(layout.total_bytes()).unwrap());
+                let (mut producer, consumer, map) = ring::create(region, layout, 0).unwrap();
+                for sequence in 0..4 {
+                    let mut task = TaskEntry::new_zeroed();
+                    task.header = EntryHeader {
+                        magic: ENTRY_MAGIC,
+                        version: ENTRY_VERSION,
+                        what: what::TASK,
+                        lane: 0,
+                        sequence,
+                    };
+                    let mut bytes = [0; ENTRY_BYTES];
+                    bytes.copy_from_slice(task.as_bytes());
+                    if sequence == 2 {
+                        bytes[offset] = value;
+                    }
+                    producer.push_entry(&bytes);
+                }
+                let (cursor, control) = producer.parts();
+                cursor.close(control);
+                let tallies: Arc<[Tally]> = Arc::new([Tally::default()]);
+                let failure = if in_place {
+                    collect(Mapped::new(0, consumer).unwrap(), &tallies)
+                } else {
+                    let copies = LaneCopies::new(map.clone());
+                    collect(Copied::new(0, copies, layout, Arc::default()).unwrap(), &tallies)
+                };
+                assert!(
+                    matches!(failure, CaptureError::BrokenEntry { lane: 0, sequence: 2, .. }),
+                    "{failure:?}"
+                );
+                assert!(failure.to_string().contains(expected), "{failure}");
+                let copies = LaneCopies::new(map);
+                let ledger = settle(&copies, &tallies[0], &AtomicU64::new(0)).unwrap();
+                assert_eq!((ledger.entries, ledger.lost_entries), (2, 2));
+            }
+        }
+    }
+
+    /// What went wrong in a lane that was already closed.
+    fn collect(source: impl LaneSource, tallies: &Arc<[Tally]>) -> CaptureError {
+        let stop = Arc::new(AtomicBool::new(true));
+        let (_, failure) = Collector::new(vec![source], Bytes::default(), Arc::clone(tallies), stop).run();
+        failure.expect("an entry is broken")
     }
 }

@@ -3,6 +3,8 @@
 use argus_gm::MemoryError;
 use thiserror::Error;
 
+use crate::transport::CopyError;
+
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CaptureError {
@@ -10,6 +12,8 @@ pub enum CaptureError {
     Config(&'static str),
     #[error("capture has no memory for its lanes: {0}")]
     Memory(#[from] MemoryError),
+    #[error("a lane cannot be copied: {0}")]
+    Copy(#[from] CopyError),
     #[error("the collector thread cannot be started: {0}")]
     Spawn(#[source] std::io::Error),
     #[error("lane {lane} does not look like a lane: {what}")]

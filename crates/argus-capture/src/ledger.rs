@@ -4,9 +4,9 @@ use std::mem::{offset_of, size_of};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use argus_facts::{Ledger, RingLedger};
+use argus_sync::lane::{LaneControl, LedgerLine, ProducerLine};
 
 use crate::collector::Tally;
-use crate::control::{LaneControl, LedgerLine, ProducerLine};
 use crate::error::CaptureError;
 use crate::transport::{CopyFrom, copy, word};
 
@@ -32,16 +32,15 @@ impl Account {
 /// took, so no way of losing can be forgotten.
 pub(crate) fn settle(
     device: &impl CopyFrom,
-    addr: u64,
     tally: &Tally,
     copied: &AtomicU64,
 ) -> Result<RingLedger, CaptureError> {
     const LEDGER: usize = offset_of!(LaneControl, ledger);
     const PRODUCER: usize = offset_of!(LaneControl, producer);
     let mut ledger = [0; size_of::<LedgerLine>()];
-    copy(device, addr + LEDGER as u64, &mut ledger, copied)?;
+    copy(device, LEDGER as u64, &mut ledger, copied)?;
     let mut producer = [0; 64];
-    copy(device, addr + PRODUCER as u64, &mut producer, copied)?;
+    copy(device, PRODUCER as u64, &mut producer, copied)?;
 
     let entries = tally.entries.load(Ordering::Relaxed);
     let payload_bytes = tally.payload_bytes.load(Ordering::Relaxed);

@@ -25,43 +25,27 @@
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`control`] | the counters both halves share, and the rules for moving them (checked by loom) |
-//! | `ring` | a lane's memory; the only unsafe code |
+//! | [`argus_sync::lane`] | the counters both halves share, and the rules for moving them (checked by loom) |
+//! | `ring` | a ring's memory, which no kernel can address; the only unsafe code |
 //! | `recorder` | device half |
 //! | `transport` | reading a lane in place or by copies |
 //! | `collector`, [`argus_facts::Sink`] | host half |
 //! | `session` | one capture from start to finish |
 
-pub mod control;
-mod sync;
-
-// loom stands in for the control block's atomics only: under it the rest would lie over foreign memory.
-#[cfg(not(loom_capture))]
 mod collector;
-#[cfg(not(loom_capture))]
 mod error;
-#[cfg(not(loom_capture))]
 mod ledger;
-#[cfg(not(loom_capture))]
 mod recorder;
-#[cfg(not(loom_capture))]
 mod ring;
-#[cfg(not(loom_capture))]
 mod session;
-#[cfg(not(loom_capture))]
 mod status;
-#[cfg(not(loom_capture))]
 mod transport;
-#[cfg(not(loom_capture))]
 mod wait;
 
-#[cfg(not(loom_capture))]
-pub use {
-    error::CaptureError,
-    ledger::Account,
-    recorder::{LaneRecorder, Recorded, WhenFull},
-    session::{CaptureConfig, Recorder, Session, TransportKind},
-    status::{CaptureStatus, Progress},
-    transport::{CopyFrom, DeviceCopies},
-    wait::HostBackoff,
-};
+pub use error::CaptureError;
+pub use ledger::Account;
+pub use recorder::{LaneRecorder, Recorded, WhenFull};
+pub use session::{CaptureConfig, Recorder, Session, TransportKind};
+pub use status::{CaptureStatus, Progress};
+pub use transport::CopyError;
+pub use wait::HostBackoff;

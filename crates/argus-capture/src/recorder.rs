@@ -12,9 +12,9 @@ use argus_abi::capture::{
 use argus_abi::{EdgeReason, TaskId, Tensor};
 use argus_gm::GlobalMemory;
 use argus_gm::view::{Gather, ViewError};
+use argus_sync::lane::Backoff;
 use zerocopy::{Immutable, IntoBytes};
 
-use crate::control::Backoff;
 use crate::ring::ProducerHalf;
 
 /// What a recorder does when its lane is full.

@@ -1,17 +1,24 @@
-//! A lane's memory: control block, entry ring, payload ring, in one allocation of the device.
+//! A lane's memory: control block, entry ring, payload ring, in one region of its own.
 //!
-//! This is the only place in the crate that follows a device address. It hands out slices of exactly the
-//! bytes that [`crate::control`] says belong to the side that asks; positions are wrapped and cut at the
-//! ring's end here, so no counter, however wrong, leads outside the rings.
+//! This is the only place in the crate that touches raw memory. It lends exactly the bytes that
+//! [`argus_sync::lane`] says belong to the side that asks; positions are wrapped and cut at the ring's end
+//! here, so no counter, however wrong, leads outside the rings. The region is not device memory: no address
+//! that a kernel may use leads into it, so what is lent here is lent to nobody else. Any region will do that is
+//! large enough and aligned, also one that another process has mapped too.
 #![allow(unsafe_code)]
 
 use core::ptr::NonNull;
 use core::slice;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use argus_abi::capture::ENTRY_BYTES;
-use argus_gm::Window;
+use argus_gm::Region;
+use argus_sync::lane::{
+    self, ConsumerCursor, LANE_MAGIC, LANE_VERSION, LaneControl, LaneShape, ProducerCursor,
+};
 
-use crate::control::{ConsumerCursor, LaneControl, ProducerCursor};
+use crate::transport::{CopyError, CopyFrom};
 
 /// One entry, uninterpreted, aligned as entries are.
 #[derive(Clone, Copy, Debug)]
@@ -38,6 +45,18 @@ impl LaneLayout {
     pub fn total_bytes(&self) -> u64 {
         self.payload_at() + self.payload_capacity
     }
+
+    /// What the control block of a lane says about itself.
+    pub fn shape(&self, lane: u16) -> LaneShape {
+        LaneShape {
+            magic: LANE_MAGIC,
+            version: LANE_VERSION,
+            lane,
+            entry_bytes: ENTRY_BYTES as u64,
+            entry_capacity: self.entry_capacity,
+            payload_capacity: self.payload_capacity,
+        }
+    }
 }
 
 /// A part of a ring that may wrap: offset and length of the first piece; the second starts at 0.
@@ -55,64 +74,59 @@ impl Span {
     }
 }
 
-/// A lane's memory, mapped. Keeps its allocation alive.
-#[derive(Debug)]
+/// A lane's memory. Keeps its region alive.
+#[derive(Clone, Debug)]
 pub struct LaneMap {
-    base: NonNull<u8>,
+    region: Arc<Region>,
     layout: LaneLayout,
-    _window: Window,
 }
-
-// SAFETY: a map is an address and a window that keeps it valid, both free to move; what may be touched
-// through it is decided by the counters, which are atomics.
-unsafe impl Send for LaneMap {}
-// SAFETY: through a shared map only the atomic words of the control block can be reached.
-unsafe impl Sync for LaneMap {}
 
 /// The handles of one lane.
 pub type Lane = (ProducerHalf, ConsumerHalf, LaneMap);
 
-/// Makes a fresh lane in `window`: its two halves, one each, and a map for those who only look at the
-/// control block. `None` if the window is too small or not aligned.
-pub fn create(window: Window, layout: LaneLayout, lane: u16) -> Option<Lane> {
-    let map = LaneMap::over(window, layout)?;
-    let control = LaneControl::new(lane, layout.entry_capacity, layout.payload_capacity);
-    // SAFETY: `over` checked that the window has room and alignment for a control block; nobody else knows
-    // the address yet.
-    unsafe { map.base.cast::<LaneControl>().write(control) };
+/// Makes a fresh lane in `region`: its two halves, one each, and a map for those who only look at the
+/// control block. `None` if the region is too small, not aligned, or already in somebody else's hands.
+pub fn create(mut region: Arc<Region>, layout: LaneLayout, lane: u16) -> Option<Lane> {
+    // Nobody else has a lane in it.
+    Arc::get_mut(&mut region)?;
+    let map = LaneMap::over(region, layout)?;
+    let control = LaneControl::new(layout.shape(lane));
+    // SAFETY: `over` checked that the region has room and alignment for a control block, and it is ours alone.
+    unsafe { map.region.base().cast::<LaneControl>().write(control) };
     let cursor = ProducerCursor::new(layout.entry_capacity, layout.payload_capacity);
-    let producer = ProducerHalf { map: map.share(), cursor };
-    let consumer = ConsumerHalf { map: map.share(), cursor: ConsumerCursor::default() };
+    let producer = ProducerHalf { map: map.clone(), cursor };
+    let consumer = ConsumerHalf { map: map.clone(), cursor: ConsumerCursor::default() };
     Some((producer, consumer, map))
 }
 
 impl LaneMap {
-    fn share(&self) -> LaneMap {
-        LaneMap { base: self.base, layout: self.layout, _window: self._window.clone() }
-    }
-
-    fn over(window: Window, layout: LaneLayout) -> Option<LaneMap> {
-        let base = NonNull::new(window.start() as usize as *mut u8)?;
-        let fits = window.end() - window.start() >= layout.total_bytes();
-        let aligned = base.cast::<LaneControl>().is_aligned();
+    fn over(region: Arc<Region>, layout: LaneLayout) -> Option<LaneMap> {
+        let fits = region.bytes() >= layout.total_bytes();
+        let aligned = region.base().cast::<LaneControl>().is_aligned();
         let sane = layout.entry_capacity > 0 && layout.payload_capacity > 0;
-        (fits && aligned && sane).then_some(LaneMap { base, layout, _window: window })
+        (fits && aligned && sane).then_some(LaneMap { region, layout })
     }
 
     pub fn control(&self) -> &LaneControl {
-        // SAFETY: `create` put a control block here; the window keeps it alive; its words are atomics and
-        // its shape is never written again.
-        unsafe { self.base.cast::<LaneControl>().as_ref() }
+        // SAFETY: `over` checked room and alignment, the region keeps the memory alive, and whoever maps it
+        // writes the words of a control block atomically and its shape never again after `create`. Every bit
+        // pattern is a control block.
+        unsafe { self.region.base().cast::<LaneControl>().as_ref() }
     }
 
     pub fn layout(&self) -> LaneLayout {
         self.layout
     }
 
+    #[cfg(test)]
+    pub fn region(&self) -> &Arc<Region> {
+        &self.region
+    }
+
     fn at(&self, offset: u64) -> NonNull<u8> {
         debug_assert!(offset <= self.layout.total_bytes());
-        // SAFETY: callers pass offsets inside the layout, which `over` checked to lie in the window.
-        unsafe { self.base.add(offset as usize) }
+        // SAFETY: callers pass offsets inside the layout, which `over` checked to lie in the region.
+        unsafe { self.region.base().add(offset as usize) }
     }
 
     fn entry(&self, count: u64) -> NonNull<EntryBytes> {
@@ -161,8 +175,8 @@ impl ProducerHalf {
         for (at, len) in [(span.at, span.first), (0, len - span.first)] {
             if len > 0 {
                 let start = self.map.payload(at);
-                // SAFETY: the range lies in the payload ring and is initialised, being mapped memory; since
-                // there is room it belongs to the producer, of which there is one, until it is published.
+                // SAFETY: the range lies in the payload ring and is initialised, as all memory of a region is;
+                // since there is room it belongs to the producer, of which there is one, until it is published.
                 fill(unsafe { slice::from_raw_parts_mut(start.as_ptr(), len as usize) });
             }
         }
@@ -215,5 +229,123 @@ impl ConsumerHalf {
         // SAFETY: the range lies in the payload ring and is initialised; it was published and not yet
         // acknowledged, so the producer leaves it alone. The borrow of `self` keeps the cursor from moving.
         unsafe { slice::from_raw_parts(start.as_ptr(), span.first as usize) }
+    }
+}
+
+/// The consuming side of a lane whose host shares no memory with the device: it can copy and acknowledge,
+/// nothing else. There is one at a time, instead of a [`ConsumerHalf`].
+#[derive(Debug)]
+pub struct LaneCopies(LaneMap);
+
+impl LaneCopies {
+    pub fn new(lane: LaneMap) -> LaneCopies {
+        LaneCopies(lane)
+    }
+
+    /// The word at an offset of the control block; `None` if there is none.
+    fn word(&self, offset: u64) -> Option<&AtomicU64> {
+        if offset >= LaneLayout::ENTRIES_AT || !offset.is_multiple_of(8) {
+            return None;
+        }
+        // SAFETY: inside the control block and aligned. The words of a control block are written atomically,
+        // except for its shape, which is written once before anybody else knows it.
+        Some(unsafe { AtomicU64::from_ptr(self.0.at(offset).cast().as_ptr()) })
+    }
+}
+
+impl CopyFrom for LaneCopies {
+    fn copy_from(&self, offset: u64, into: &mut [u8]) -> Result<(), CopyError> {
+        let len = into.len() as u64;
+        let outside = CopyError { offset, len };
+        if offset < LaneLayout::ENTRIES_AT {
+            for (index, bytes) in into.chunks_mut(8).enumerate() {
+                let word = self.word(offset + 8 * index as u64).ok_or(outside)?.load(Ordering::Relaxed);
+                bytes.copy_from_slice(&word.to_ne_bytes()[..bytes.len()]);
+            }
+        } else {
+            let end = offset.checked_add(len).ok_or(outside)?;
+            if end > self.0.layout.total_bytes() {
+                return Err(outside);
+            }
+            // SAFETY: the range lies in the rings. It was published and not yet acknowledged, because the one
+            // consumer asks for nothing else: the producer leaves it alone.
+            let from = unsafe { slice::from_raw_parts(self.0.at(offset).as_ptr(), into.len()) };
+            into.copy_from_slice(from);
+        }
+        lane::after_copy();
+        Ok(())
+    }
+
+    fn acknowledge(&self, offset: u64, value: u64) -> Result<(), CopyError> {
+        let word = self.word(offset).ok_or(CopyError { offset, len: 8 })?;
+        lane::before_acknowledgement();
+        word.store(value, Ordering::Relaxed);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+
+    use argus_gm::GlobalMemory;
+    use memmap2::MmapMut;
+
+    use super::*;
+    use crate::transport::{Copied, LaneSource};
+
+    const LAYOUT: LaneLayout = LaneLayout { entry_capacity: 4, payload_capacity: 64 };
+
+    #[test]
+    fn a_lane_needs_a_region_of_its_own_that_is_large_enough() {
+        let region = |bytes| Arc::new(Region::fresh(bytes).unwrap());
+        assert!(create(region(LAYOUT.total_bytes()), LAYOUT, 0).is_some());
+        assert!(create(region(LAYOUT.total_bytes() - 1), LAYOUT, 0).is_none());
+        let shared = region(LAYOUT.total_bytes());
+        assert!(create(Arc::clone(&shared), LAYOUT, 0).is_none(), "somebody else has it");
+        let nothing = LaneLayout { entry_capacity: 0, ..LAYOUT };
+        assert!(create(shared, nothing, 0).is_none());
+    }
+
+    #[test]
+    fn no_device_address_leads_into_a_lane() {
+        let memory = GlobalMemory::new();
+        let region = Region::fresh(LAYOUT.total_bytes()).unwrap();
+        let (start, bytes) = (region.base().as_ptr() as usize as u64, region.bytes());
+        let _lane = create(Arc::new(region), LAYOUT, 0).unwrap();
+        for addr in [start, start + LaneLayout::ENTRIES_AT, start + LAYOUT.payload_at(), start + bytes - 1] {
+            assert!(memory.window(addr, 1).is_err());
+            assert!(memory.read(addr, &mut [0]).is_err());
+            assert!(memory.write(addr, &[1]).is_err());
+        }
+    }
+
+    /// One side writes through one map of a file, the other reads through another, as two processes would.
+    #[test]
+    fn a_lane_works_between_two_maps_of_the_same_memory() {
+        let file = rustix::fs::memfd_create(c"argus-lane", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+        let file = File::from(file);
+        file.set_len(LAYOUT.total_bytes()).unwrap();
+        // SAFETY: nobody but this test has the file, and it touches these bytes as lanes do.
+        let map = || Region::over(unsafe { MmapMut::map_mut(&file) }.unwrap()).unwrap();
+
+        let (mut producer, ..) = create(Arc::new(map()), LAYOUT, 3).unwrap();
+        producer.push_payload(5, |piece| piece.copy_from_slice(&[1, 2, 3, 4, 5]));
+        producer.push_entry(&[9; ENTRY_BYTES]);
+        let (cursor, control) = producer.parts();
+        cursor.close(control);
+
+        let there = LaneMap::over(Arc::new(map()), LAYOUT).unwrap();
+        let copies = LaneCopies::new(there);
+        let outside = CopyError { offset: LAYOUT.total_bytes() - 1, len: 2 };
+        assert_eq!(copies.copy_from(outside.offset, &mut [0; 2]), Err(outside));
+        let mut source = Copied::new(3, copies, LAYOUT, Arc::default()).unwrap();
+        source.refresh(true).unwrap();
+        assert_eq!(source.next_entry().unwrap().unwrap().0, [9; ENTRY_BYTES]);
+        assert_eq!(source.payload(64).unwrap(), [1, 2, 3, 4, 5]);
+        source.release(5).unwrap();
+        assert!(source.is_finished());
+        let (cursor, control) = producer.parts();
+        assert_eq!(cursor.payload_room(control, 64), 64, "what was read may be written again");
     }
 }

@@ -6,15 +6,15 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle, Thread};
 
 use argus_facts::{Ledger, RingLedger, Sink};
-use argus_gm::{Buffer, Fill, GlobalMemory};
+use argus_gm::Region;
 
 use crate::collector::{Collector, Tally};
 use crate::error::CaptureError;
 use crate::ledger::{Account, settle};
 use crate::recorder::{LaneRecorder, WhenFull};
-use crate::ring::{self, ConsumerHalf, LaneLayout, ProducerHalf};
+use crate::ring::{self, ConsumerHalf, LaneCopies, LaneLayout, LaneMap, ProducerHalf};
 use crate::status::CaptureStatus;
-use crate::transport::{Copied, DeviceCopies, LaneSource, Mapped};
+use crate::transport::{Copied, LaneSource, Mapped};
 use crate::wait::HostBackoff;
 
 /// A recorder as it runs on this host.
@@ -114,52 +114,23 @@ pub struct Session<S: Sink> {
     tallies: Arc<[Tally]>,
     copied: Arc<AtomicU64>,
     status: Arc<CaptureStatus>,
-    lanes: LaneMemory,
+    lanes: Vec<LaneMap>,
     transport: TransportKind,
-}
-
-/// The lanes' allocations, given back at the end.
-struct LaneMemory {
-    memory: Arc<GlobalMemory>,
-    buffers: Vec<Buffer>,
-}
-
-impl LaneMemory {
-    fn make(&mut self, layout: LaneLayout) -> Result<ring::Lane, CaptureError> {
-        let lane = self.buffers.len() as u16;
-        // Untouched: a short run pays only for the pages it uses.
-        let buffer = self.memory.allocate(layout.total_bytes(), Fill::Untouched)?;
-        self.buffers.push(buffer);
-        let window = self.memory.window(buffer.addr, buffer.len)?;
-        ring::create(window, layout, lane).ok_or(CaptureError::Config("lane memory is not aligned"))
-    }
-}
-
-impl Drop for LaneMemory {
-    fn drop(&mut self) {
-        for buffer in &self.buffers {
-            // Recorders that are still alive hold windows, so nothing is pulled from under them; and an
-            // allocation that is already gone needs no freeing.
-            let _ = self.memory.free(buffer.addr);
-        }
-    }
 }
 
 impl<S: Sink + 'static> Session<S> {
     /// Makes the lanes and starts to collect. One recorder per lane, in the order of their numbers.
-    pub fn start(
-        memory: &Arc<GlobalMemory>,
-        config: CaptureConfig,
-        sink: S,
-    ) -> Result<(Session<S>, Vec<Recorder>), CaptureError> {
+    pub fn start(config: CaptureConfig, sink: S) -> Result<(Session<S>, Vec<Recorder>), CaptureError> {
         let layout = config.layout()?;
-        let mut lanes = LaneMemory { memory: Arc::clone(memory), buffers: Vec::new() };
-        let (mut producers, mut consumers, mut maps) = (Vec::new(), Vec::new(), Vec::new());
-        for _ in 0..config.lanes {
-            let (producer, consumer, map) = lanes.make(layout)?;
+        let (mut producers, mut consumers, mut lanes) = (Vec::new(), Vec::new(), Vec::new());
+        for lane in 0..config.lanes {
+            // Memory of its own, which no kernel can address.
+            let region = Arc::new(Region::fresh(layout.total_bytes())?);
+            let lane = ring::create(region, layout, lane as u16);
+            let (producer, consumer, map) = lane.ok_or(CaptureError::Config("lane memory is not aligned"))?;
             producers.push(producer);
             consumers.push(consumer);
-            maps.push(map);
+            lanes.push(map);
         }
 
         let stop = Arc::new(AtomicBool::new(false));
@@ -169,9 +140,9 @@ impl<S: Sink + 'static> Session<S> {
         let work = match config.transport {
             TransportKind::Mapped => work(mapped(consumers)?, sink, shared),
             TransportKind::Copied | TransportKind::AfterSync => {
-                // The host side of a copied lane holds nothing that leads into device memory.
+                // The host side of a copied lane reads nothing in place.
                 drop(consumers);
-                work(copies(memory, &lanes.buffers, layout, &copied)?, sink, shared)
+                work(copies(&lanes, &copied)?, sink, shared)
             }
         };
         let collecting = match config.transport {
@@ -183,7 +154,7 @@ impl<S: Sink + 'static> Session<S> {
             Collecting::Later(_) | Collecting::Done => (WhenFull::Lose, None),
         };
         let recorders = recorders(producers, when_full, wake);
-        let status = Arc::new(CaptureStatus::new(maps));
+        let status = Arc::new(CaptureStatus::new(lanes.clone()));
         let transport = config.transport;
         Ok((Session { collecting, stop, tallies, copied, status, lanes, transport }, recorders))
     }
@@ -202,14 +173,13 @@ impl<S: Sink + 'static> Session<S> {
             Ok((sink, failure)) => (Some(sink), failure),
             Err(error) => (None, Some(error)),
         };
-        let device = DeviceCopies(Arc::clone(&self.lanes.memory));
         let by_copy = self.transport != TransportKind::Mapped;
         // The account of mapped lanes is read in the same way, but not counted as copied.
         let uncounted = AtomicU64::new(0);
         let copied = if by_copy { &*self.copied } else { &uncounted };
-        let mut rings = Vec::with_capacity(self.lanes.buffers.len());
-        for (buffer, tally) in self.lanes.buffers.iter().zip(self.tallies.iter()) {
-            match settle(&device, buffer.addr, tally, copied) {
+        let mut rings = Vec::with_capacity(self.lanes.len());
+        for (lane, tally) in self.lanes.iter().zip(self.tallies.iter()) {
+            match settle(&LaneCopies::new(lane.clone()), tally, copied) {
                 Ok(ring) => rings.push(ring),
                 Err(error) => {
                     failure.get_or_insert(error);
@@ -248,8 +218,8 @@ impl<S: Sink> Drop for Session<S> {
         self.stop.store(true, Ordering::Release);
         if let Collecting::Now(thread) = std::mem::replace(&mut self.collecting, Collecting::Done) {
             thread.thread().unpark();
-            // Joined so that no copy runs into memory that is about to be freed. Its outcome is of no
-            // interest to somebody who abandons the capture.
+            // Joined so that nothing of an abandoned capture goes on. Its outcome is of no interest to
+            // somebody who abandons it.
             let _ = thread.join();
         }
     }
@@ -259,17 +229,11 @@ fn mapped(consumers: Vec<ConsumerHalf>) -> Result<Vec<Mapped>, CaptureError> {
     consumers.into_iter().enumerate().map(|(lane, ring)| Mapped::new(lane as u16, ring)).collect()
 }
 
-fn copies(
-    memory: &Arc<GlobalMemory>,
-    buffers: &[Buffer],
-    layout: LaneLayout,
-    copied: &Arc<AtomicU64>,
-) -> Result<Vec<Copied<DeviceCopies>>, CaptureError> {
-    let lane = |(lane, buffer): (usize, &Buffer)| {
-        let device = DeviceCopies(Arc::clone(memory));
-        Copied::new(lane as u16, device, buffer.addr, layout, Arc::clone(copied))
+fn copies(lanes: &[LaneMap], copied: &Arc<AtomicU64>) -> Result<Vec<Copied<LaneCopies>>, CaptureError> {
+    let lane = |(lane, map): (usize, &LaneMap)| {
+        Copied::new(lane as u16, LaneCopies::new(map.clone()), map.layout(), Arc::clone(copied))
     };
-    buffers.iter().enumerate().map(lane).collect()
+    lanes.iter().enumerate().map(lane).collect()
 }
 
 fn work<L: LaneSource + 'static, S: Sink + 'static>(
@@ -295,4 +259,28 @@ fn text_of(panic: &(dyn Any + Send)) -> String {
     let text = panic.downcast_ref::<&str>().copied();
     let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
     text.unwrap_or("without a message").to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::collector::tests::Bytes;
+
+    /// The memory of a lane lives as long as anybody may look at it, and no longer.
+    #[test]
+    fn lane_memory_is_freed_with_its_last_handle() {
+        for transport in [TransportKind::Mapped, TransportKind::Copied, TransportKind::AfterSync] {
+            let config =
+                CaptureConfig { lanes: 2, entries_per_lane: 4, payload_bytes_per_lane: 64, transport };
+            let (session, recorders) = Session::start(config, Bytes::default()).unwrap();
+            let regions: Vec<_> = session.lanes.iter().map(|lane| Arc::downgrade(lane.region())).collect();
+            let status = session.status();
+            drop(recorders);
+            let (_, ledger) = session.finish();
+            assert!(ledger.is_complete());
+            assert!(!status.is_waiting());
+            drop(status);
+            assert!(regions.iter().all(|region| region.strong_count() == 0));
+        }
+    }
 }

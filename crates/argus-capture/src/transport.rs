@@ -5,11 +5,12 @@
 mod copied;
 mod mapped;
 
-pub use copied::{Copied, CopyFrom, DeviceCopies};
+pub use copied::{Copied, CopyError, CopyFrom};
 pub(crate) use copied::{copy, word};
 pub use mapped::Mapped;
 
-use crate::control::{ConsumerCursor, LANE_MAGIC, LANE_VERSION, LaneShape};
+use argus_sync::lane::{ConsumerCursor, LANE_MAGIC, LANE_VERSION, LaneShape};
+
 use crate::error::CaptureError;
 use crate::ring::{EntryBytes, LaneLayout};
 
@@ -58,14 +59,7 @@ fn check_shape(shape: &LaneShape, lane: u16, layout: LaneLayout) -> Result<(), C
     if shape.version != LANE_VERSION {
         return broken(format!("its version is {}, not {LANE_VERSION}", shape.version));
     }
-    let expected = LaneShape {
-        magic: LANE_MAGIC,
-        version: LANE_VERSION,
-        lane,
-        entry_bytes: argus_abi::capture::ENTRY_BYTES as u64,
-        entry_capacity: layout.entry_capacity,
-        payload_capacity: layout.payload_capacity,
-    };
+    let expected = layout.shape(lane);
     if *shape != expected {
         return broken(format!("it says {shape:?}, not {expected:?}"));
     }

@@ -7,7 +7,7 @@ use std::hint;
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-use crate::control::Backoff;
+use argus_sync::lane::Backoff;
 
 const SPINS: u32 = 64;
 /// Spins and yields before the first sleep.

@@ -21,9 +21,13 @@ impl MappedFile {
         if file.metadata()?.len() == 0 {
             return Ok(MappedFile(None));
         }
-        // SAFETY: the map is read-only and private to this value. A dump's files only ever grow, and whole
-        // entries never change; bytes behind the last whole entry may change under the map, which is why
-        // readers copy an entry out and check its checksum on the copy.
+        // SAFETY: bytes behind a slice must not change, and a map of a file cannot see to that itself: whoever
+        // may write the file can change or cut it. What is relied on is that nobody does so to what readers look
+        // at. Our writer only appends, and never touches an entry or a payload again once an entry speaks of it;
+        // of a run that goes on, the bytes behind the last whole entry may still change, so readers copy an
+        // entry out and believe the copy only if its checksum is right. A dump that somebody overwrites while it
+        // is read gives wrong values; one that is cut ends this process with SIGBUS at the first access behind
+        // the new end. Nothing here prevents either.
         let map = unsafe { Mmap::map(&file)? };
         Ok(MappedFile(Some(map)))
     }

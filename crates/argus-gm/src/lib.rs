@@ -3,12 +3,13 @@
 //! Device addresses are addresses of this process, so that kernels in shared objects can follow them like
 //! the reference's do. Nothing outside this crate turns such an address into a pointer: everybody else
 //! asks for bytes to be copied in or out, and every copy is checked against the allocations there are.
+//! A [`Region`] is memory beside it, which no device address leads to.
 //!
 //! # What a race does
 //!
 //! A user's program may let two tasks touch the same bytes at once. That must show as a wrong value, not
 //! as undefined behaviour of this process. So global memory is never borrowed as a slice: the module `raw` moves it
-//! word by word with relaxed atomic loads and stores, which may interleave but not misbehave.
+//! word by word with relaxed atomics of one size, which may interleave but not misbehave.
 //!
 //! # Poison
 //!
@@ -17,6 +18,8 @@
 
 mod memory;
 mod raw;
+mod region;
 pub mod view;
 
 pub use memory::{Buffer, Fill, GlobalMemory, MemoryError, Window};
+pub use region::Region;

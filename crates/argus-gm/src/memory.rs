@@ -3,14 +3,10 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
-use memmap2::MmapMut;
 use thiserror::Error;
 
 use crate::raw;
-
-/// Allocations from this size on ask for huge pages.
-#[cfg(target_os = "linux")]
-const LARGE: u64 = 4 << 20;
+use crate::region::Region;
 
 /// What fresh memory holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +32,7 @@ impl Fill {
 /// Why global memory cannot be had or touched.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum MemoryError {
-    #[error("cannot allocate {bytes} bytes of device memory: {reason}")]
+    #[error("cannot allocate {bytes} bytes of memory: {reason}")]
     Allocation { bytes: u64, reason: String },
     #[error("the {len} bytes at device address {addr:#x} belong to no allocation of this device")]
     NoSuchAddress { addr: u64, len: u64 },
@@ -50,7 +46,7 @@ struct Allocation {
     base: u64,
     len: u64,
     /// Held for its lifetime only; access goes through `raw`.
-    _map: MmapMut,
+    _region: Region,
     /// Held by whoever reads, changes and writes back.
     updates: Mutex<()>,
 }
@@ -86,20 +82,12 @@ impl GlobalMemory {
 
     /// Allocates `len` bytes, aligned to a page. A length of zero still gets an address of its own.
     pub fn allocate(&self, len: u64, fill: Fill) -> Result<Buffer, MemoryError> {
-        let failed = |reason: String| MemoryError::Allocation { bytes: len, reason };
-        let size = usize::try_from(len).map_err(|error| failed(error.to_string()))?;
-        // Mapped memory is lazily backed: a large heap costs what is touched of it.
-        let mut map = MmapMut::map_anon(size.max(1)).map_err(|error| failed(error.to_string()))?;
-        #[cfg(target_os = "linux")]
-        if len >= LARGE {
-            // Fewer, larger page faults; a kernel that refuses the advice is slower, not wrong.
-            let _ = map.advise(memmap2::Advice::HugePage);
-        }
+        let mut region = Region::fresh(len)?;
         if fill == Fill::Poison {
-            map.fill(Fill::Poison.byte());
+            region.fill(Fill::Poison.byte());
         }
-        let base = map.as_mut_ptr() as usize as u64;
-        let allocation = Allocation { base, len, _map: map, updates: Mutex::new(()) };
+        let base = region.base().as_ptr() as usize as u64;
+        let allocation = Allocation { base, len, _region: region, updates: Mutex::new(()) };
         let buffer = Buffer { addr: allocation.base, len };
         let mut allocations = self.allocations.write().expect("no holder of this lock panics");
         let at = allocations.partition_point(|other| other.base < buffer.addr);
@@ -178,7 +166,8 @@ impl Window {
     /// Copies device bytes out.
     pub fn read(&self, addr: u64, dst: &mut [u8]) -> Result<(), MemoryError> {
         self.check(addr, dst.len() as u64)?;
-        // SAFETY: `check` put the range inside this window, which lies in an allocation it keeps alive.
+        // SAFETY: `check` put the range inside this window, which lies in an allocation it keeps alive; the
+        // memory of an allocation is whole words.
         unsafe { raw::load(addr, dst) };
         Ok(())
     }
@@ -186,7 +175,8 @@ impl Window {
     /// Copies bytes in.
     pub fn write(&self, addr: u64, src: &[u8]) -> Result<(), MemoryError> {
         self.check(addr, src.len() as u64)?;
-        // SAFETY: `check` put the range inside this window, which lies in an allocation it keeps alive.
+        // SAFETY: `check` put the range inside this window, which lies in an allocation it keeps alive; the
+        // memory of an allocation is whole words.
         unsafe { raw::store(addr, src) };
         Ok(())
     }
@@ -194,7 +184,8 @@ impl Window {
     /// Writes one byte value over a range.
     pub fn fill(&self, addr: u64, len: u64, value: u8) -> Result<(), MemoryError> {
         self.check(addr, len)?;
-        // SAFETY: `check` put the range inside this window, which lies in an allocation it keeps alive.
+        // SAFETY: `check` put the range inside this window, which lies in an allocation it keeps alive; the
+        // memory of an allocation is whole words.
         unsafe { raw::fill(addr, len as usize, value) };
         Ok(())
     }

@@ -1,44 +1,48 @@
-//! The one place where global memory is touched.
+//! The one place where device memory is touched.
 //!
-//! All accesses are relaxed atomics: a word at a time where the device address is aligned to 8 bytes, a
-//! byte at a time at the ragged ends. On the machines we run on each is a plain move instruction; what the
-//! atomic buys is that a racing access reads some bytes of either writer instead of being undefined.
-//! Two copies whose ragged ends meet may access the same word in different widths; hardware treats that as
-//! the plain bytes they are.
+//! Every access is one relaxed atomic load, store or exchange of an aligned word of eight bytes, never of
+//! anything smaller: Rust gives no meaning to atomic accesses of different sizes that overlap and race, so
+//! there are none. A range that begins or ends inside a word reads the whole word and uses its part of it, or
+//! exchanges the word for one in which only that part has changed, so bytes beside the range keep what others
+//! write to them at the same time. A race in a user's program is thereby a wrong value, word by word, and not
+//! undefined behaviour.
+//!
+//! That holds for Rust code. Kernels in shared objects access the same bytes as C++ does, with whatever their
+//! compiler chose; what they race with is as defined as it is between two threads of C++ on this machine.
 #![allow(unsafe_code)]
 
-use std::sync::atomic::{AtomicU8, AtomicU64, Ordering::Relaxed};
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 
-const WORD: usize = 8;
+pub(crate) const WORD: usize = 8;
 /// Bytes that one turn of the loading loop moves.
 const BLOCK: usize = 64;
 
-/// Splits a device range into ragged head, whole words and ragged tail.
-fn split(addr: u64, len: usize) -> (usize, usize) {
-    let head = (addr as usize).wrapping_neg() % WORD;
-    let head = head.min(len);
-    (head, (len - head) / WORD)
+/// Where a range begins in its first word, how many bytes of it lie before the first whole word, and how many
+/// whole words follow.
+fn split(addr: u64, len: usize) -> (usize, usize, usize) {
+    let into = addr as usize % WORD;
+    let head = ((WORD - into) % WORD).min(len);
+    (into, head, (len - head) / WORD)
 }
 
 /// Copies device bytes to private memory.
 ///
 /// # Safety
-/// `addr..addr + dst.len()` must lie in one live allocation of this process.
+/// Every word that `addr..addr + dst.len()` touches must lie in one live allocation of this process.
 pub(crate) unsafe fn load(addr: u64, dst: &mut [u8]) {
-    let (head, words) = split(addr, dst.len());
+    let (into, head, words) = split(addr, dst.len());
     let (first, rest) = dst.split_at_mut(head);
     let (middle, last) = rest.split_at_mut(words * WORD);
-    let middle_addr = addr + head as u64;
-    for (index, byte) in first.iter_mut().enumerate() {
-        // SAFETY: inside the allocation, as the caller promises; a u8 is always aligned.
-        *byte = unsafe { byte_at(addr + index as u64) }.load(Relaxed);
+    if !first.is_empty() {
+        // SAFETY: the word that holds the first byte.
+        part(unsafe { word_at(addr - into as u64) }, into, first);
     }
-    let mut at = middle_addr;
+    let mut at = addr + head as u64;
     let mut blocks = middle.chunks_exact_mut(BLOCK);
     for block in &mut blocks {
         // Several loads before the stores: atomics are not vectorised, but they do overlap.
         let words: [u64; BLOCK / WORD] = std::array::from_fn(|index| {
-            // SAFETY: inside the allocation; `split` made `middle_addr` a multiple of 8.
+            // SAFETY: inside the range; `split` made `at` a multiple of 8.
             unsafe { word_at(at + (index * WORD) as u64) }.load(Relaxed)
         });
         for (bytes, word) in block.chunks_exact_mut(WORD).zip(words) {
@@ -47,74 +51,95 @@ pub(crate) unsafe fn load(addr: u64, dst: &mut [u8]) {
         at += BLOCK as u64;
     }
     for bytes in blocks.into_remainder().chunks_exact_mut(WORD) {
-        // SAFETY: inside the allocation; `split` made `middle_addr` a multiple of 8.
+        // SAFETY: inside the range; `split` made `at` a multiple of 8.
         let value = unsafe { word_at(at) }.load(Relaxed);
         bytes.copy_from_slice(&value.to_ne_bytes());
         at += WORD as u64;
     }
-    for (index, byte) in last.iter_mut().enumerate() {
-        // SAFETY: inside the allocation, as the caller promises; a u8 is always aligned.
-        *byte = unsafe { byte_at(middle_addr + (words * WORD + index) as u64) }.load(Relaxed);
+    if !last.is_empty() {
+        // SAFETY: the word that holds the last byte.
+        part(unsafe { word_at(at) }, 0, last);
     }
 }
 
 /// Copies private bytes to device memory.
 ///
 /// # Safety
-/// `addr..addr + src.len()` must lie in one live allocation of this process.
+/// Every word that `addr..addr + src.len()` touches must lie in one live allocation of this process.
 pub(crate) unsafe fn store(addr: u64, src: &[u8]) {
-    let (head, words) = split(addr, src.len());
+    let (into, head, words) = split(addr, src.len());
     let (first, rest) = src.split_at(head);
     let (middle, last) = rest.split_at(words * WORD);
-    let middle_addr = addr + head as u64;
-    for (index, byte) in first.iter().enumerate() {
-        // SAFETY: inside the allocation, as the caller promises; a u8 is always aligned.
-        unsafe { byte_at(addr + index as u64) }.store(*byte, Relaxed);
+    if !first.is_empty() {
+        // SAFETY: the word that holds the first byte.
+        replace(unsafe { word_at(addr - into as u64) }, into, first);
     }
-    for (index, word) in middle.chunks_exact(WORD).enumerate() {
-        let value = u64::from_ne_bytes(word.try_into().expect("a chunk of eight bytes"));
-        // SAFETY: inside the allocation; `split` made `middle_addr` a multiple of 8.
-        unsafe { word_at(middle_addr + (index * WORD) as u64) }.store(value, Relaxed);
+    let mut at = addr + head as u64;
+    for bytes in middle.chunks_exact(WORD) {
+        let value = u64::from_ne_bytes(bytes.try_into().expect("a chunk of eight bytes"));
+        // SAFETY: inside the range; `split` made `at` a multiple of 8.
+        unsafe { word_at(at) }.store(value, Relaxed);
+        at += WORD as u64;
     }
-    for (index, byte) in last.iter().enumerate() {
-        // SAFETY: inside the allocation, as the caller promises; a u8 is always aligned.
-        unsafe { byte_at(middle_addr + (words * WORD + index) as u64) }.store(*byte, Relaxed);
+    if !last.is_empty() {
+        // SAFETY: the word that holds the last byte.
+        replace(unsafe { word_at(at) }, 0, last);
     }
 }
 
 /// Writes one byte value over a device range.
 ///
 /// # Safety
-/// `addr..addr + len` must lie in one live allocation of this process.
+/// Every word that `addr..addr + len` touches must lie in one live allocation of this process.
 pub(crate) unsafe fn fill(addr: u64, len: usize, value: u8) {
-    let (head, words) = split(addr, len);
-    let middle_addr = addr + head as u64;
+    let (into, head, words) = split(addr, len);
+    let bytes = [value; WORD];
+    if head > 0 {
+        // SAFETY: the word that holds the first byte.
+        replace(unsafe { word_at(addr - into as u64) }, into, &bytes[..head]);
+    }
+    let mut at = addr + head as u64;
+    for _ in 0..words {
+        // SAFETY: inside the range; `split` made `at` a multiple of 8.
+        unsafe { word_at(at) }.store(u64::from_ne_bytes(bytes), Relaxed);
+        at += WORD as u64;
+    }
     let tail = len - head - words * WORD;
-    for index in 0..head {
-        // SAFETY: inside the allocation, as the caller promises; a u8 is always aligned.
-        unsafe { byte_at(addr + index as u64) }.store(value, Relaxed);
+    if tail > 0 {
+        // SAFETY: the word that holds the last byte.
+        replace(unsafe { word_at(at) }, 0, &bytes[..tail]);
     }
-    let word = u64::from_ne_bytes([value; WORD]);
-    for index in 0..words {
-        // SAFETY: inside the allocation; `split` made `middle_addr` a multiple of 8.
-        unsafe { word_at(middle_addr + (index * WORD) as u64) }.store(word, Relaxed);
+}
+
+/// Some bytes of a word, from byte `from` on.
+#[inline]
+fn part(word: &AtomicU64, from: usize, into: &mut [u8]) {
+    let bytes = word.load(Relaxed).to_ne_bytes();
+    for (byte, value) in into.iter_mut().zip(&bytes[from..]) {
+        *byte = *value;
     }
-    for index in 0..tail {
-        // SAFETY: inside the allocation, as the caller promises; a u8 is always aligned.
-        unsafe { byte_at(middle_addr + (words * WORD + index) as u64) }.store(value, Relaxed);
+}
+
+/// Changes some bytes of a word, from byte `from` on, and leaves the others as they are at that moment.
+#[inline]
+fn replace(word: &AtomicU64, from: usize, with: &[u8]) {
+    let (mut mask, mut value) = ([0; WORD], [0; WORD]);
+    for (index, byte) in with.iter().enumerate() {
+        (mask[from + index], value[from + index]) = (0xFF, *byte);
+    }
+    let (mask, value) = (u64::from_ne_bytes(mask), u64::from_ne_bytes(value));
+    let mut seen = word.load(Relaxed);
+    while let Err(now) = word.compare_exchange_weak(seen, seen & !mask | value, Relaxed, Relaxed) {
+        seen = now;
     }
 }
 
 /// # Safety
-/// `addr` must lie in a live allocation that outlives the returned reference's use.
-unsafe fn byte_at<'a>(addr: u64) -> &'a AtomicU8 {
-    // SAFETY: live and in range by the caller's promise; shared access is what atomics are for.
-    unsafe { AtomicU8::from_ptr(addr as usize as *mut u8) }
-}
-
-/// # Safety
-/// `addr..addr + 8` must lie in a live allocation and be a multiple of 8.
+/// `addr` must be a multiple of 8, and `addr..addr + 8` must lie in a live allocation that outlives the use of
+/// the returned reference.
+#[inline]
 unsafe fn word_at<'a>(addr: u64) -> &'a AtomicU64 {
-    // SAFETY: live, in range and aligned by the caller's promise.
+    // SAFETY: live, in range and aligned by the caller's promise. Nobody makes a reference to these bytes other
+    // than this one, so all accesses by Rust code are atomic and of this size.
     unsafe { AtomicU64::from_ptr(addr as usize as *mut u64) }
 }

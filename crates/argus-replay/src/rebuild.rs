@@ -11,7 +11,7 @@ use argus_abi::args::KernelAbi;
 use argus_abi::{DType, Role, TaskId, Tensor, TensorArgType};
 use argus_gm::view::{self, ViewError};
 use argus_gm::{Fill, GlobalMemory};
-use argus_runtime::schedule::task::{Launch, TaskArgs};
+use argus_runtime::{Launch, TaskArgs};
 
 use crate::error::ReplayError;
 use crate::task::{CapturedTask, TensorArgument, What};

@@ -12,8 +12,7 @@ use argus_abi::{Member, Role, Tensor};
 use argus_chip::Chip;
 use argus_gm::MemoryError;
 use argus_gm::view::ViewError;
-use argus_runtime::schedule::task::{Launch, Shape};
-use argus_runtime::{Alone, Device, KernelEntry, KernelTable, RunConfig, RunError, RunReport};
+use argus_runtime::{Alone, Device, KernelEntry, KernelTable, Launch, RunConfig, RunError, RunReport, Shape};
 use argus_tile::{Core, InstrLog, Kernel, KernelResult};
 
 use crate::error::ReplayError;

@@ -13,6 +13,7 @@ use argus_capture::{Account, CaptureConfig, Recorder, Session, TransportKind};
 use argus_chip::{CapturePath, Chip};
 use argus_facts::{Edge, RunTimes, Selection, Sink};
 use argus_gm::{Buffer, Fill, GlobalMemory, MemoryError};
+use argus_sync::relock;
 
 use crate::config::RunConfig;
 use crate::error::{ConfigError, Fatal, RunError};
@@ -31,7 +32,6 @@ use crate::schedule::crew::{Crew, panic_message};
 use crate::schedule::hooks::Hooks;
 use crate::schedule::ring::Ring;
 use crate::schedule::task::Task;
-use crate::sync::relock;
 use crate::watch::Watch;
 
 pub use alone::Alone;
@@ -187,8 +187,8 @@ impl Device {
             let sink = open(&opening).map_err(|error| RunError::Capture(error.to_string()))?;
             // One lane per control thread that schedules, and one for the orchestration.
             let capture = self.capture_config(request.collect, stage.lanes + 1);
-            let (session, recorders) = Session::start(&stage.memory, capture, sink)
-                .map_err(|error| RunError::Capture(error.to_string()))?;
+            let (session, recorders) =
+                Session::start(capture, sink).map_err(|error| RunError::Capture(error.to_string()))?;
             Ok((stage, session, recorders))
         });
         let (stage, session, mut recorders) = match started {

@@ -12,7 +12,7 @@
 //! |---|---|
 //! | [`config`], [`program`], [`kernels`] | what a caller chooses and hands over |
 //! | [`graph`] | three builders: how a task gets its edges and its memory |
-//! | [`schedule`] | one path from "ready" to "reclaimed" |
+//! | `schedule` | one path from "ready" to "reclaimed" |
 //! | [`device`] | one run from arguments to results; `monitor` watches it |
 //! | `structure` | the graph of a program, without its data |
 //! | [`inject`] | faults on purpose |
@@ -30,9 +30,8 @@ pub mod inject;
 pub mod kernels;
 mod monitor;
 pub mod program;
-pub mod schedule;
+mod schedule;
 mod structure;
-mod sync;
 pub mod watch;
 
 pub use config::{Hazards, RINGS, RingConfig, RunConfig};
@@ -46,4 +45,5 @@ pub use graph::trb::Trb;
 pub use inject::{Injected, Injection, InjectionError, InjectionKind};
 pub use kernels::{KernelEntry, KernelTable, SourceFile};
 pub use program::{EntryArgs, HostArgs, HostTensor, Orchestration, Program};
+pub use schedule::task::{ArgumentDescription, Launch, Shape, TaskArgs};
 pub use watch::{Look, Watch};

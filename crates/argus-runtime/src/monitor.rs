@@ -4,9 +4,10 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
+use argus_sync::Condition;
+
 use crate::error::{KernelSite, RunError};
 use crate::schedule::Scheduler;
-use crate::schedule::mailbox::Condition;
 use crate::schedule::outcome::last_instruction;
 
 /// How often progress is looked at. The end of a run is noticed at once, not at the next look.

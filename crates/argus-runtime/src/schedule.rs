@@ -7,60 +7,53 @@
 //!
 //! Nothing here belongs to a particular thread. Any host thread makes a [`Scheduler::pass`]: it acts as each
 //! control thread that has something to do and then runs a core that has an unread token. Threads that find
-//! nothing sleep on the [`Bell`].
+//! nothing sleep on the [`Bell`]. What threads hand over to each other, they hand over through types of
+//! `argus-sync`, through locks, or in words that are flags and hints.
 
-pub mod bell;
-pub mod bits;
 pub mod capture;
 pub mod clock;
 pub mod cores;
 pub mod crew;
 pub mod hooks;
 pub mod lane;
-pub mod mailbox;
 pub mod outcome;
-pub mod ready;
 pub mod ring;
 pub mod task;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
 use argus_abi::args::{GLOBAL_CONTEXT_SLOT, LOCAL_CONTEXT_SLOT};
 use argus_abi::{FuncId, GlobalContext, KernelArgs, LocalContext, Member};
+use argus_sync::{Bell, ReadyQueue, TaskAccount, Token, relock};
 use argus_tile::FaultKind;
 use rustc_hash::FxHashSet;
 
 use crate::error::{KernelSite, RunError};
 use crate::kernels::KernelTable;
-use crate::sync::relock;
 use argus_capture::Recorder;
 use argus_facts::{CoreTimes, Edge, PartTime, RunTimes};
-use bell::Bell;
-use bits::CoreBits;
 use capture::Capture;
 use clock::Clock;
-use cores::{Cores, Dispatch};
+use cores::{CoreBits, Cores, Dispatch};
 use crew::Crew;
 use hooks::Hooks;
 use lane::{Lane, LaneSignals};
-use mailbox::Token;
 use outcome::Outcome;
-use ready::ReadyQueue;
 use ring::Ring;
 use task::{Shape, Task, Work};
 
 /// Tasks that wait for cores.
 #[derive(Debug, Default)]
 pub struct Queues {
-    pub aic: ReadyQueue,
-    pub aiv: ReadyQueue,
-    pub mix: ReadyQueue,
+    pub aic: ReadyQueue<Arc<Task>>,
+    pub aiv: ReadyQueue<Arc<Task>>,
+    pub mix: ReadyQueue<Arc<Task>>,
     /// Tasks whose blocks must start together.
-    pub cohorts: ReadyQueue,
+    pub cohorts: ReadyQueue<Arc<Task>>,
     /// Tasks without kernels.
-    pub pure: ReadyQueue,
+    pub pure: ReadyQueue<Arc<Task>>,
 }
 
 /// Everything the threads of one run share.
@@ -81,13 +74,7 @@ pub struct Scheduler {
     /// A cohort waits for cores: nothing else is dispatched until it has them.
     draining: AtomicBool,
     placing_cohort: Mutex<()>,
-    submitted: AtomicU64,
-    completed: AtomicU64,
-    /// Tasks that are ready or running, or whose completion is being worked off. At zero nothing can change
-    /// unless the orchestration goes on.
-    in_flight: AtomicU64,
-    /// The orchestration has returned: `submitted` is final.
-    orchestrated: AtomicBool,
+    account: TaskAccount,
 }
 
 impl Scheduler {
@@ -117,10 +104,7 @@ impl Scheduler {
             runnable: CoreBits::default(),
             draining: AtomicBool::new(false),
             placing_cohort: Mutex::new(()),
-            submitted: AtomicU64::new(0),
-            completed: AtomicU64::new(0),
-            in_flight: AtomicU64::new(0),
-            orchestrated: AtomicBool::new(false),
+            account: TaskAccount::default(),
         }
     }
 
@@ -139,31 +123,31 @@ impl Scheduler {
 
     /// A task was added to the graph; it may not be published yet.
     pub fn count_submitted(&self) {
-        self.submitted.fetch_add(1, Ordering::AcqRel);
+        self.account.submit();
     }
 
     pub fn submitted(&self) -> u64 {
-        self.submitted.load(Ordering::Acquire)
+        self.account.submitted()
     }
 
     pub fn completed(&self) -> u64 {
-        self.completed.load(Ordering::SeqCst)
+        self.account.completed()
     }
 
     /// Whether nothing is ready, running or being completed.
     pub fn is_quiet(&self) -> bool {
-        // SYNC POINT: pairs with the release in `complete`: in silence all completions are visible.
-        self.in_flight.load(Ordering::Acquire) == 0
+        self.account.is_quiet()
     }
 
     pub fn is_orchestrated(&self) -> bool {
-        self.orchestrated.load(Ordering::Acquire)
+        self.account.is_whole()
     }
 
     /// The graph is whole: the run ends when all of it is complete.
     pub fn end_orchestration(&self) {
-        self.orchestrated.store(true, Ordering::SeqCst);
-        self.end_if_complete();
+        if self.account.end_orchestration() {
+            self.end(None);
+        }
     }
 
     /// Publishes a wired task.
@@ -176,7 +160,7 @@ impl Scheduler {
     /// Completes a task that has neither kernels nor producers, in the caller's thread.
     pub fn complete_inline(&self, task: &Arc<Task>) {
         if task.publish() {
-            self.in_flight.fetch_add(1, Ordering::AcqRel);
+            self.account.enter_flight();
             if let Some(capture) = self.capture() {
                 capture.completed_inline(task);
             }
@@ -185,7 +169,7 @@ impl Scheduler {
     }
 
     fn make_ready(&self, task: Arc<Task>) {
-        self.in_flight.fetch_add(1, Ordering::AcqRel);
+        self.account.enter_flight();
         self.queue(task);
     }
 
@@ -216,12 +200,12 @@ impl Scheduler {
             self.let_go(&producer);
         }
         self.let_go(task);
-        self.completed.fetch_add(1, Ordering::SeqCst);
-        // SYNC POINT: last, so that silence means that everything above has happened.
-        self.in_flight.fetch_sub(1, Ordering::AcqRel);
-        self.end_if_complete();
+        // Last, so that silence means that everything above has happened.
+        if self.account.complete() {
+            self.end(None);
+        }
         // The orchestrator may wait for exactly this task or for its memory.
-        self.ring_for_completion();
+        self.bell.ring_news();
     }
 
     /// One hold on a task's memory is gone; with the last one its ring moves on.
@@ -230,14 +214,6 @@ impl Scheduler {
             && let Some(ring) = self.rings.get(task.id.ring() as usize)
         {
             ring.reclaim();
-        }
-    }
-
-    fn end_if_complete(&self) {
-        if self.orchestrated.load(Ordering::SeqCst)
-            && self.completed.load(Ordering::SeqCst) == self.submitted.load(Ordering::SeqCst)
-        {
-            self.end(None);
         }
     }
 
@@ -321,7 +297,7 @@ impl Scheduler {
     fn run_one(&self, worker: usize) -> bool {
         // Workers start at different cores so that they rarely meet.
         let from = worker * self.cores.clusters / 2;
-        let marked = || self.runnable.marks().iter();
+        let marked = || self.runnable.iter();
         let mut order = marked().filter(|&core| core >= from).chain(marked().filter(|&core| core < from));
         order.any(|core| self.run_core(core))
     }

@@ -6,8 +6,9 @@
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
+use argus_sync::relock;
+
 use crate::schedule::Scheduler;
-use crate::sync::relock;
 
 /// Sees the runs of one device, from any thread.
 #[derive(Clone, Default)]

@@ -2,48 +2,36 @@
 
 use std::mem::{offset_of, size_of};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use argus_abi::capture::ENTRY_BYTES;
-use argus_gm::{GlobalMemory, MemoryError};
+use argus_sync::lane::{ConsumerCursor, ConsumerLine, LaneControl, LaneShape, ProducerLine};
+use thiserror::Error;
 
 use super::{LaneSource, check_counters, check_shape};
-use crate::control::{ConsumerCursor, ConsumerLine, LaneControl, LaneShape, ProducerLine};
 use crate::error::CaptureError;
 use crate::ring::{EntryBytes, LaneLayout, Span};
 
-/// The only two things a host can do to a device that it does not share memory with.
+/// What was to be copied is not the lane's.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
+#[error("{len} bytes at offset {offset} are not its own")]
+pub struct CopyError {
+    pub offset: u64,
+    pub len: u64,
+}
+
+/// The only two things a host can do to a lane whose memory it does not share. Offsets count from the lane's
+/// beginning, wherever that is on the other side.
 ///
 /// Operations take effect in the order of the calls: a copy sees everything the device had published when an
 /// earlier copy saw its count, and an acknowledgement is seen only after earlier copies were made.
 pub trait CopyFrom: Send {
-    /// Copies device bytes out.
-    fn copy_from(&self, addr: u64, into: &mut [u8]) -> Result<(), MemoryError>;
+    /// Copies bytes of the lane out.
+    fn copy_from(&self, offset: u64, into: &mut [u8]) -> Result<(), CopyError>;
 
     /// Writes one word: how far the host has read.
-    fn acknowledge(&self, addr: u64, value: u64) -> Result<(), MemoryError>;
-}
-
-/// Copies from a simulated device.
-#[derive(Clone, Debug)]
-pub struct DeviceCopies(pub Arc<GlobalMemory>);
-
-impl CopyFrom for DeviceCopies {
-    fn copy_from(&self, addr: u64, into: &mut [u8]) -> Result<(), MemoryError> {
-        self.0.read(addr, into)?;
-        // SYNC POINT: global memory is read with relaxed loads; this makes a counter among them pair with
-        // the release in `ProducerCursor::publish_*`, so that the next copy sees what it counts.
-        fence(Ordering::Acquire);
-        Ok(())
-    }
-
-    fn acknowledge(&self, addr: u64, value: u64) -> Result<(), MemoryError> {
-        // SYNC POINT: global memory is written with relaxed stores; this makes the word pair with the
-        // acquire in `ProducerCursor::has_room`, so that our copies come before the device's reuse.
-        fence(Ordering::Release);
-        self.0.write(addr, &value.to_ne_bytes())
-    }
+    fn acknowledge(&self, offset: u64, value: u64) -> Result<(), CopyError>;
 }
 
 /// The part of a control block's producer line that is looked at: one cache line.
@@ -61,7 +49,6 @@ const LOOK_GAP: Duration = Duration::from_micros(200);
 pub struct Copied<C> {
     lane: u16,
     device: C,
-    addr: u64,
     layout: LaneLayout,
     /// What was copied out of the device.
     cursor: ConsumerCursor,
@@ -103,14 +90,12 @@ impl<C: CopyFrom> Copied<C> {
     pub(crate) fn new(
         lane: u16,
         device: C,
-        addr: u64,
         layout: LaneLayout,
         copied: Arc<AtomicU64>,
     ) -> Result<Copied<C>, CaptureError> {
         let source = Copied {
             lane,
             device,
-            addr,
             layout,
             cursor: ConsumerCursor::default(),
             entries: Unread::default(),
@@ -137,12 +122,12 @@ impl<C: CopyFrom> Copied<C> {
     }
 
     fn copy(&self, offset: u64, into: &mut [u8]) -> Result<(), CaptureError> {
-        copy(&self.device, self.addr + offset, into, &self.copied)
+        copy(&self.device, offset, into, &self.copied)
     }
 
     fn acknowledge(&self, word: usize, value: u64) -> Result<(), CaptureError> {
         let at = offset_of!(LaneControl, consumer) + word;
-        Ok(self.device.acknowledge(self.addr + at as u64, value)?)
+        Ok(self.device.acknowledge(at as u64, value)?)
     }
 
     /// One copy of the producer's line.
@@ -166,11 +151,11 @@ impl<C: CopyFrom> Copied<C> {
 /// Copies and counts.
 pub(crate) fn copy(
     device: &impl CopyFrom,
-    addr: u64,
+    offset: u64,
     into: &mut [u8],
     copied: &AtomicU64,
 ) -> Result<(), CaptureError> {
-    device.copy_from(addr, into)?;
+    device.copy_from(offset, into)?;
     copied.fetch_add(into.len() as u64, Ordering::Relaxed);
     Ok(())
 }
@@ -212,8 +197,8 @@ impl<C: CopyFrom> LaneSource for Copied<C> {
                 return Ok(None);
             }
             let span = Span::new(self.cursor.entries, ready, self.layout.entry_capacity);
-            let addr = self.addr + LaneLayout::ENTRIES_AT + span.at * ENTRY_BYTES as u64;
-            copy(&self.device, addr, self.entries.renew(span.first * ENTRY_BYTES as u64), &self.copied)?;
+            let offset = LaneLayout::ENTRIES_AT + span.at * ENTRY_BYTES as u64;
+            copy(&self.device, offset, self.entries.renew(span.first * ENTRY_BYTES as u64), &self.copied)?;
             self.cursor.entries += span.first;
             self.acknowledge(offset_of!(ConsumerLine, entries_consumed), self.cursor.entries)?;
         }
@@ -227,8 +212,8 @@ impl<C: CopyFrom> LaneSource for Copied<C> {
         let ready = self.cursor.payload_ready().min(BYTES_AT_ONCE);
         if self.payload.rest().is_empty() && ready > 0 {
             let span = Span::new(self.cursor.payload, ready, self.layout.payload_capacity);
-            let addr = self.addr + self.layout.payload_at() + span.at;
-            copy(&self.device, addr, self.payload.renew(span.first), &self.copied)?;
+            let offset = self.layout.payload_at() + span.at;
+            copy(&self.device, offset, self.payload.renew(span.first), &self.copied)?;
             self.cursor.payload += span.first;
             // The device's room is free as soon as the copy is made, whatever the sink still does with it.
             self.acknowledge(offset_of!(ConsumerLine, payload_consumed), self.cursor.payload)?;

@@ -24,7 +24,7 @@ fn bytes_copied_are_at_most_a_tenth_more_than_new_bytes() {
             TransportKind::AfterSync => CaptureConfig::after_sync(4, 64 << 20),
             _ => CaptureConfig { payload_bytes_per_lane: 64 << 10, ..CaptureConfig::streaming(4, transport) },
         };
-        let (session, lanes) = Session::start(&memory, config, Memory::default()).unwrap();
+        let (session, lanes) = Session::start(config, Memory::default()).unwrap();
         std::thread::scope(|scope| {
             for mut lane in lanes {
                 let (memory, view) = (&memory, &view);
@@ -59,7 +59,7 @@ fn bytes_copied_are_at_most_a_tenth_more_than_new_bytes() {
 fn a_stream_of_scalars_is_copied_in_batches() {
     let memory = Arc::new(GlobalMemory::new());
     let config = CaptureConfig::streaming(1, TransportKind::Copied);
-    let (session, mut lanes) = Session::start(&memory, config, Memory::default()).unwrap();
+    let (session, mut lanes) = Session::start(config, Memory::default()).unwrap();
     for id in 0..200_000 {
         assert_eq!(lanes[0].argument(argument(id, None), None, &memory), Recorded::Whole);
     }
@@ -72,9 +72,8 @@ fn a_stream_of_scalars_is_copied_in_batches() {
 
 #[test]
 fn nothing_is_copied_from_mapped_lanes() {
-    let memory = Arc::new(GlobalMemory::new());
     let config = CaptureConfig::streaming(1, TransportKind::Mapped);
-    let (session, mut lanes) = Session::start(&memory, config, Memory::default()).unwrap();
+    let (session, mut lanes) = Session::start(config, Memory::default()).unwrap();
     assert_eq!(lanes[0].task(task(1)), Recorded::Whole);
     drop(lanes);
     let (_, account) = session.finish();

@@ -1,5 +1,4 @@
 //! The crate from outside: what is recorded comes out the same, or is counted as lost.
-#![cfg(not(loom_capture))]
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
 
 mod copies;

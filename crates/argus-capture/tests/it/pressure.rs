@@ -25,7 +25,7 @@ fn press(entries: u64, slow: Option<Duration>, sizes: CaptureConfig) {
     let memory = Arc::new(GlobalMemory::new());
     let base = buffer(&memory, &content);
     let sink = Memory { slow, ..Memory::default() };
-    let (session, lanes) = Session::start(&memory, sizes, sink).unwrap();
+    let (session, lanes) = Session::start(sizes, sink).unwrap();
     std::thread::scope(|scope| {
         for (thread, mut lane) in (0..THREADS).zip(lanes) {
             let memory = &memory;
@@ -80,10 +80,9 @@ fn a_slow_sink_makes_recorders_wait_and_loses_nothing() {
 #[test]
 fn waiting_is_visible_while_it_lasts() {
     for transport in STREAMING {
-        let memory = Arc::new(GlobalMemory::new());
         let sink = Memory { slow: Some(Duration::from_millis(30)), ..Memory::default() };
         let sizes = CaptureConfig { entries_per_lane: 2, ..config(transport, 1) };
-        let (session, mut lanes) = Session::start(&memory, sizes, sink).unwrap();
+        let (session, mut lanes) = Session::start(sizes, sink).unwrap();
         let status = session.status();
         assert!(!status.is_waiting());
         let before = status.progress();
@@ -113,10 +112,9 @@ fn waiting_is_visible_while_it_lasts() {
 #[test]
 fn an_idle_collector_reacts_and_flushes() {
     for transport in STREAMING {
-        let memory = Arc::new(GlobalMemory::new());
         let sink = Memory::default();
         let flushes = Arc::clone(&sink.flushes);
-        let (session, mut lanes) = Session::start(&memory, config(transport, 1), sink).unwrap();
+        let (session, mut lanes) = Session::start(config(transport, 1), sink).unwrap();
         for id in 0..3 {
             assert_eq!(lanes[0].task(task(id)), Recorded::Whole);
             let start = Instant::now();

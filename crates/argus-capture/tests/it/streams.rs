@@ -77,7 +77,7 @@ fn a_very_large_tensor_passes_through_a_small_ring() {
     }
     let view = Tensor::contiguous(device.addr, DType::F32, &[(len >> 20) as u32, 1 << 18]).unwrap();
     for transport in STREAMING {
-        let (session, mut lanes) = Session::start(&memory, config(transport, 1), Hashing::default()).unwrap();
+        let (session, mut lanes) = Session::start(config(transport, 1), Hashing::default()).unwrap();
         assert_eq!(lanes[0].argument(argument(0, Some(&view)), Some(&view), &memory), Recorded::Whole);
         drop(lanes);
         let (sink, account) = session.finish();
@@ -203,7 +203,7 @@ fn sixty_four_lanes_keep_apart() {
         let memory = Arc::new(GlobalMemory::new());
         let mut config = config(transport, 64);
         config.payload_bytes_per_lane = 1 << 16;
-        let (session, lanes) = Session::start(&memory, config, Memory::default()).unwrap();
+        let (session, lanes) = Session::start(config, Memory::default()).unwrap();
         let view = buffer(&memory, &Random(6).bytes(512));
         std::thread::scope(|scope| {
             let mut rest = lanes.into_iter();
@@ -240,7 +240,6 @@ fn sixty_four_lanes_keep_apart() {
 
 #[test]
 fn impossible_sizes_are_refused() {
-    let memory = Arc::new(GlobalMemory::new());
     let good = config(TransportKind::Mapped, 1);
     for bad in [
         CaptureConfig { lanes: 0, ..good },
@@ -250,24 +249,7 @@ fn impossible_sizes_are_refused() {
         CaptureConfig { payload_bytes_per_lane: usize::MAX, ..good },
         CaptureConfig { entries_per_lane: usize::MAX, ..good },
     ] {
-        let refused = Session::start(&memory, bad, Memory::default()).err();
+        let refused = Session::start(bad, Memory::default()).err();
         assert!(matches!(refused, Some(CaptureError::Config(_))), "{bad:?}");
-    }
-}
-
-/// Lanes are given back to the device when the capture is over.
-#[test]
-fn lane_memory_is_freed_at_the_end() {
-    for transport in TRANSPORTS {
-        let memory = Arc::new(GlobalMemory::new());
-        let (session, lanes) = Session::start(&memory, config(transport, 2), Memory::default()).unwrap();
-        let status = session.status();
-        drop(lanes);
-        let (_, account) = session.finish();
-        assert!(account.is_complete());
-        assert!(!status.is_waiting());
-        // The status still holds windows; without them nothing is left.
-        drop(status);
-        assert_eq!(Arc::strong_count(&memory), 1);
     }
 }

@@ -175,7 +175,7 @@ pub fn capture_in(
     sink: Memory,
     record: impl FnOnce(&mut Recorder, &GlobalMemory),
 ) -> (Option<Memory>, Account) {
-    let (session, mut recorders) = Session::start(memory, config, sink).unwrap();
+    let (session, mut recorders) = Session::start(config, sink).unwrap();
     record(&mut recorders[0], memory);
     drop(recorders);
     session.finish()

@@ -11,12 +11,12 @@ use std::sync::{Arc, Mutex};
 
 use argus_abi::{MAX_DIMS, Overlap, Role, TaskId, Tensor};
 use argus_gm::{Fill, GlobalMemory, view};
+use argus_sync::relock;
 
 use super::damage::{Distance, damage, distance};
 use super::{Injected, Injection, InjectionError, InjectionKind, names};
 use crate::kernels::KernelTable;
 use crate::schedule::task::{ArgumentDescription, Task, Work};
-use crate::sync::relock;
 
 /// What happens to a task whose last part has finished.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

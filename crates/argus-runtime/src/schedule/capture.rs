@@ -16,10 +16,10 @@ use argus_abi::{DType, EdgeReason, FuncId, Kind, Role, Stage, TaskId, TaskState,
 use argus_capture::{CaptureStatus, Recorder};
 use argus_facts::{Candidate, Decision, Selection};
 use argus_gm::GlobalMemory;
+use argus_sync::relock;
 
 use crate::kernels::KernelTable;
 use crate::schedule::task::{ArgumentDescription, Task, Work};
-use crate::sync::relock;
 
 /// What the threads of a captured run share.
 pub struct Capture {

@@ -8,9 +8,9 @@ use std::time::Instant;
 use argus_abi::{EdgeReason, Stage, TaskId};
 use argus_capture::Recorder;
 use argus_facts::{CaptureWait, Edge};
+use argus_sync::relock;
 
 use crate::schedule::task::Task;
-use crate::sync::relock;
 
 /// The clock of a run.
 pub struct Clock {

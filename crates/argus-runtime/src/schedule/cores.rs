@@ -4,14 +4,18 @@
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
+use argus_abi::cores::CORE_WORDS;
 use argus_abi::{DispatchPayload, FuncId, Member, TaskId};
 use argus_chip::Chip;
 use argus_facts::PartTime;
 use argus_gm::{Fill, GlobalMemory};
+use argus_sync::{Bits, Mailbox, Token};
 use argus_tile::{ClusterPipes, Core, CoreConfig, CoreStatus};
 
-use crate::schedule::mailbox::{Mailbox, Token};
 use crate::schedule::task::Task;
+
+/// A set of cores, marked by one thread and looked at by another.
+pub type CoreBits = Bits<CORE_WORDS>;
 
 /// What a control thread posts to a core.
 #[derive(Debug, Default)]

@@ -5,13 +5,13 @@
 //! that other core: progress never depends on how many CPUs there are.
 
 use std::any::Any;
-use std::sync::atomic::{AtomicIsize, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, Weak};
 use std::time::{Duration, Instant};
 
+use argus_sync::{FreeThreads, Ticket, relock};
+
 use crate::schedule::Scheduler;
-use crate::schedule::bell::Ticket;
-use crate::sync::relock;
 
 /// How often an idle thread looks again before it sleeps: a hand-off within this time costs no system call.
 const SPINS: u32 = 64;
@@ -21,12 +21,7 @@ const LONGEST_SLEEP: Duration = Duration::from_millis(50);
 
 pub struct Crew {
     scheduler: Weak<Scheduler>,
-    /// Threads that look for work or will soon: neither in a kernel that may wait nor orchestrating.
-    free: AtomicIsize,
-    /// Threads in a kernel that may wait for a partner.
-    waiting: AtomicUsize,
-    /// Threads that sleep until a task completes. A ring wakes any one sleeper, which need not be them.
-    expectant: AtomicUsize,
+    threads: FreeThreads,
     hired: AtomicUsize,
     attendance: Arc<Attendance>,
 }
@@ -55,9 +50,7 @@ impl Crew {
     pub fn new(scheduler: Weak<Scheduler>) -> Crew {
         Crew {
             scheduler,
-            free: AtomicIsize::new(0),
-            waiting: AtomicUsize::new(0),
-            expectant: AtomicUsize::new(0),
+            threads: FreeThreads::default(),
             hired: AtomicUsize::new(0),
             attendance: Arc::default(),
         }
@@ -69,27 +62,24 @@ impl Crew {
         let worker = self.hired.fetch_add(1, Ordering::Relaxed);
         let attendance = Arc::clone(&self.attendance);
         *relock(attendance.present.lock()) += 1;
-        self.free.fetch_add(1, Ordering::AcqRel);
+        self.threads.join();
         let spawned = std::thread::Builder::new().name(format!("argus-worker-{worker}")).spawn(move || {
             first(&scheduler, worker);
             scheduler.work(worker);
-            scheduler.crew.free.fetch_sub(1, Ordering::AcqRel);
+            scheduler.crew.threads.leave();
             // Before it signs off: when all are gone, nothing but the caller holds the run's kernels and memory.
             drop(scheduler);
             attendance.leave();
         });
         if spawned.is_err() {
-            self.free.fetch_sub(1, Ordering::AcqRel);
+            self.threads.leave();
             self.attendance.leave();
         }
     }
 
     /// Called before a kernel that may wait for a partner: somebody must be free to run that partner.
     pub fn enter_waiting_kernel(&self) -> Waiting<'_> {
-        // SYNC POINT: counted as waiting before it stops being free, so that of this and the end of `help`
-        // the later one sees that nobody is left.
-        self.waiting.fetch_add(1, Ordering::SeqCst);
-        if self.free.fetch_sub(1, Ordering::SeqCst) <= 1 {
+        if self.threads.enter_waiting() {
             self.hire(|_, _| ());
         }
         Waiting(self)
@@ -97,16 +87,15 @@ impl Crew {
 
     /// Called by the thread that runs the orchestration.
     pub fn orchestrate(&self) -> Away<'_> {
-        self.free.fetch_sub(1, Ordering::AcqRel);
+        self.threads.leave();
         Away(self)
     }
 
     /// Called by the orchestration's thread while it waits and therefore helps.
     pub fn help<R>(&self, help: impl FnOnce() -> R) -> R {
-        self.free.fetch_add(1, Ordering::AcqRel);
+        self.threads.join();
         let result = help();
-        // A kernel that entered meanwhile may have counted on this thread for its partner.
-        if self.free.fetch_sub(1, Ordering::SeqCst) <= 1 && self.waiting.load(Ordering::SeqCst) > 0 {
+        if self.threads.stop_helping() {
             self.hire(|_, _| ());
         }
         result
@@ -126,14 +115,13 @@ impl Crew {
 
 impl Drop for Away<'_> {
     fn drop(&mut self) {
-        self.0.free.fetch_add(1, Ordering::AcqRel);
+        self.0.threads.join();
     }
 }
 
 impl Drop for Waiting<'_> {
     fn drop(&mut self) {
-        self.0.free.fetch_add(1, Ordering::AcqRel);
-        self.0.waiting.fetch_sub(1, Ordering::SeqCst);
+        self.0.threads.leave_waiting();
     }
 }
 
@@ -146,23 +134,12 @@ impl Scheduler {
     /// Works until the run has ended or `done` says so; `done` may change whenever a task completes.
     pub fn work_until(&self, worker: usize, done: impl Fn() -> bool) {
         self.work_and_sleep(worker, &done, |ticket| {
-            // SYNC POINT: announced before the last look, so that of this look and a completion's look for
-            // expectant threads the later one sees the other.
-            self.crew.expectant.fetch_add(1, Ordering::SeqCst);
-            if !done() {
-                self.bell.sleep(ticket, LONGEST_SLEEP);
-            }
-            self.crew.expectant.fetch_sub(1, Ordering::SeqCst);
+            self.bell.sleep_until_news(ticket, LONGEST_SLEEP);
             // The ring may have meant work, which this thread leaves to others if it is done.
             if done() {
                 self.bell.ring();
             }
         });
-    }
-
-    /// Announces that a task has completed.
-    pub fn ring_for_completion(&self) {
-        if self.crew.expectant.load(Ordering::SeqCst) > 0 { self.bell.ring_all() } else { self.bell.ring() }
     }
 
     fn work_and_sleep(&self, worker: usize, done: impl Fn() -> bool, sleep: impl Fn(Ticket)) {

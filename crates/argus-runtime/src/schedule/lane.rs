@@ -8,13 +8,12 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use argus_abi::{CoreType, MAX_CORES, Member, Stage};
 use argus_capture::Recorder;
 use argus_facts::CaptureWait;
+use argus_sync::{Condition, Token};
 
 use crate::inject::Next;
 use crate::schedule::Scheduler;
-use crate::schedule::bits::CoreBits;
 use crate::schedule::clock::CaptureWatch;
-use crate::schedule::cores::Cores;
-use crate::schedule::mailbox::{Condition, Token};
+use crate::schedule::cores::{CoreBits, Cores};
 use crate::schedule::task::{Launch, Shape, Task, Work};
 
 /// A task's part on one core.
@@ -121,7 +120,7 @@ impl Lane {
             return false;
         }
         let mut progress = false;
-        for number in signals.reported.take().iter() {
+        for number in signals.reported.take() {
             let (cluster, member) = (number / 3, number % 3);
             let slot = &mut self.slots[cluster][member];
             let condition = scheduler.cores.cell(slot.core).mailbox.condition();

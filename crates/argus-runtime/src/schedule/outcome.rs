@@ -4,10 +4,10 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
 use std::time::Duration;
 
+use argus_sync::relock;
 use argus_tile::{CoreStatus, Fault};
 
 use crate::error::{Fatal, RunError};
-use crate::sync::relock;
 
 #[derive(Default)]
 struct Decision {

@@ -10,10 +10,10 @@ use std::sync::{Arc, Mutex};
 use argus_abi::TaskId;
 use argus_abi::tensor::BUFFER_ALIGN;
 use argus_gm::Buffer;
+use argus_sync::relock;
 
 use crate::config::RingConfig;
 use crate::schedule::task::Task;
-use crate::sync::relock;
 
 /// A task's share of the heap, until it is reclaimed.
 #[derive(Clone, Copy, Debug)]
@@ -192,7 +192,7 @@ pub fn padded(bytes: u64) -> Option<u64> {
     bytes.checked_next_multiple_of(BUFFER_ALIGN)
 }
 
-#[cfg(all(test, not(loom)))]
+#[cfg(test)]
 mod tests {
     use super::*;
     use crate::schedule::task::{TaskArgs, Work};

@@ -7,23 +7,23 @@
 //! # Dependencies
 //!
 //! `unmet` counts the producers that have not completed, plus one guard that the builder gives up last: a
-//! half-wired task cannot start. Linking to a producer and its completion both happen under the producer's
-//! lock, so a producer that completes while its consumer is being wired is either linked or seen as done.
+//! half-wired task cannot start. A producer that completes while its consumer is being wired is either linked
+//! or seen as done.
 //!
 //! # Lifetime
 //!
 //! `holds` counts what keeps the task's output memory alive: its scope, its own completion, and every
 //! consumer that uses a tensor it created. At zero its ring may reuse slot and heap.
 
-use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
 
 use argus_abi::args::KernelAbi;
 use argus_abi::{CoreSet, DType, FuncId, Member, Role, TaskId, Tensor, TensorArgType};
+use argus_sync::{Completion, Countdown, Holds, relock};
 use smallvec::SmallVec;
 
-use crate::schedule::bits::CoreBits;
-use crate::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use crate::sync::{Mutex, relock};
+use crate::schedule::cores::CoreBits;
 
 /// Which cores a task needs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -154,15 +154,9 @@ impl TaskTrace {
         (
             self.dispatch_order.load(Ordering::Relaxed),
             self.dispatched_ns.load(Ordering::Relaxed),
-            self.cores.marks(),
+            self.cores.iter().collect(),
         )
     }
-}
-
-#[derive(Debug)]
-struct Links {
-    completed: bool,
-    consumers: SmallVec<[Arc<Task>; 4]>,
 }
 
 /// One node of the graph.
@@ -174,14 +168,14 @@ pub struct Task {
     /// Edges this task was wired with; they count against its ring's pool until it is reclaimed.
     pub edges: u32,
     pub trace: TaskTrace,
-    unmet: AtomicU32,
-    links: Mutex<Links>,
-    completed: AtomicBool,
-    holds: AtomicU32,
+    unmet: Countdown,
+    /// Its consumers.
+    completion: Completion<Arc<Task>>,
+    holds: Holds,
     /// Producers whose memory this task uses; let go at completion.
     retained: Mutex<SmallVec<[Arc<Task>; 4]>>,
     next_block: AtomicU32,
-    sub_tasks_left: AtomicU32,
+    sub_tasks_left: Countdown,
 }
 
 impl Task {
@@ -197,72 +191,50 @@ impl Task {
             args,
             edges,
             trace: TaskTrace::new(),
-            unmet: AtomicU32::new(1),
-            links: Mutex::new(Links { completed: false, consumers: SmallVec::new() }),
-            completed: AtomicBool::new(false),
-            holds: AtomicU32::new(2),
+            unmet: Countdown::new(1),
+            completion: Completion::default(),
+            holds: Holds::new(2),
             retained: Mutex::new(SmallVec::new()),
             next_block: AtomicU32::new(0),
-            sub_tasks_left: AtomicU32::new(sub_tasks),
+            sub_tasks_left: Countdown::new(sub_tasks),
         }
     }
 
     /// Makes this task wait for `producer`, unless that has completed already.
     pub fn wait_for(self: &Arc<Task>, producer: &Task) {
-        let mut links = relock(producer.links.lock());
-        if !links.completed {
-            self.unmet.fetch_add(1, Ordering::Relaxed);
-            links.consumers.push(Arc::clone(self));
-        }
+        producer.completion.link(|| {
+            self.unmet.add_one();
+            Arc::clone(self)
+        });
     }
 
     /// Gives up the builder's guard. True if the task is now ready; the caller must then queue it.
     #[must_use]
     pub fn publish(&self) -> bool {
-        self.meet_one()
-    }
-
-    /// One producer is done. True for the caller that met the last one.
-    fn meet_one(&self) -> bool {
-        // SYNC POINT: the chain of releases makes every producer's writes visible to the one that
-        // finds the task ready.
-        self.unmet.fetch_sub(1, Ordering::AcqRel) == 1
+        self.unmet.finish_one()
     }
 
     /// Marks the task complete and hands each consumer that became ready to `ready`.
     pub fn complete(&self, mut ready: impl FnMut(Arc<Task>)) {
-        let consumers = {
-            let mut links = relock(self.links.lock());
-            links.completed = true;
-            std::mem::take(&mut links.consumers)
-        };
-        // SYNC POINT: pairs with the acquire in `is_complete`.
-        self.completed.store(true, Ordering::Release);
-        for consumer in consumers {
-            if consumer.meet_one() {
+        for consumer in self.completion.complete() {
+            // Whoever finds the consumer ready sees what all its producers wrote.
+            if consumer.unmet.finish_one() {
                 ready(consumer);
             }
         }
     }
 
     pub fn is_complete(&self) -> bool {
-        self.completed.load(Ordering::Acquire)
+        self.completion.is_complete()
     }
 
     /// Keeps `producer`'s memory until this task completes. False if that memory was already given up.
     pub fn retain(&self, producer: &Arc<Task>) -> bool {
-        let mut seen = producer.holds.load(Ordering::Acquire);
-        loop {
-            if seen == 0 {
-                return false;
-            }
-            match producer.holds.compare_exchange_weak(seen, seen + 1, Ordering::AcqRel, Ordering::Acquire) {
-                Ok(_) => break,
-                Err(now) => seen = now,
-            }
+        let retained = producer.holds.retain();
+        if retained {
+            relock(self.retained.lock()).push(Arc::clone(producer));
         }
-        relock(self.retained.lock()).push(Arc::clone(producer));
-        true
+        retained
     }
 
     /// The producers whose memory this task kept; the caller lets each go with [`Task::let_go`].
@@ -273,13 +245,12 @@ impl Task {
     /// One reason to keep the task's memory is gone. True for the caller that removed the last one.
     #[must_use]
     pub fn let_go(&self) -> bool {
-        // SYNC POINT: whoever reuses the memory has seen every holder's last access.
-        self.holds.fetch_sub(1, Ordering::AcqRel) == 1
+        self.holds.let_go()
     }
 
     /// Whether nothing needs the task's memory any more.
     pub fn is_consumed(&self) -> bool {
-        self.holds.load(Ordering::Acquire) == 0
+        self.holds.is_free()
     }
 
     /// The next block to dispatch, if any is left. Only the holder of the queued task calls this.
@@ -303,22 +274,20 @@ impl Task {
     /// One core has finished its part. True for the last one.
     #[must_use]
     pub fn finish_sub_task(&self) -> bool {
-        // SYNC POINT: the last finisher has acquired what all others wrote.
-        self.sub_tasks_left.fetch_sub(1, Ordering::AcqRel) == 1
+        self.sub_tasks_left.finish_one()
     }
 
     /// Makes the blocks of a task whose last part has finished claimable once more. Nobody else has it.
     pub fn restart(&self) {
         if let Work::Kernels(launch) = &self.work {
             self.next_block.store(0, Ordering::Relaxed);
-            self.sub_tasks_left.store(launch.blocks * launch.member_count(), Ordering::Relaxed);
+            self.sub_tasks_left.restart(launch.blocks * launch.member_count());
         }
     }
 
     /// Breaks the links of a task that will never run, so that an aborted graph does not keep itself alive.
     pub fn unlink(&self) {
-        let consumers = std::mem::take(&mut relock(self.links.lock()).consumers);
-        let retained = self.take_retained();
-        drop((consumers, retained));
+        self.completion.unlink();
+        drop(self.take_retained());
     }
 }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails, in its helpers too")]
 
 mod blocks;
+mod capture_rings;
 mod declared;
 mod failures;
 mod generate;

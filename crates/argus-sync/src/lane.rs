@@ -11,9 +11,11 @@
 //! ```
 //!
 //! The bytes themselves are not here: this module knows counts only, which is what lets loom check it with
-//! cells of its own in place of the rings.
+//! cells of its own in place of the rings. The words lie in the lane's memory, at the same place for both
+//! sides, wherever that memory is mapped.
 
-use crate::sync::atomic::{AtomicU64, Ordering};
+use crate::order::order;
+use crate::primitives::atomic::{self, AtomicU64, Ordering::Relaxed};
 
 /// First word of a lane: "ARGL" in memory order.
 pub const LANE_MAGIC: u32 = u32::from_le_bytes(*b"ARGL");
@@ -79,7 +81,8 @@ pub struct LaneControl {
     pub consumer: ConsumerLine,
 }
 
-#[cfg(not(loom_capture))]
+// loom's atomics have another size and are never mapped.
+#[cfg(not(loom))]
 const _: () = {
     use core::mem::{offset_of, size_of};
     assert!(size_of::<LaneShape>() == 32);
@@ -90,17 +93,10 @@ const _: () = {
 };
 
 impl LaneControl {
-    pub fn new(lane: u16, entry_capacity: u64, payload_capacity: u64) -> LaneControl {
+    pub fn new(shape: LaneShape) -> LaneControl {
         let zero = || AtomicU64::new(0);
         LaneControl {
-            shape: LaneShape {
-                magic: LANE_MAGIC,
-                version: LANE_VERSION,
-                lane,
-                entry_bytes: argus_abi::capture::ENTRY_BYTES as u64,
-                entry_capacity,
-                payload_capacity,
-            },
+            shape,
             ledger: LedgerLine { waits: zero(), wait_ns: zero(), lost_entries: zero(), lost_bytes: zero() },
             producer: ProducerLine {
                 entries_published: zero(),
@@ -114,8 +110,8 @@ impl LaneControl {
 
     /// Tells the producer that nobody reads any more.
     pub fn abandon(&self) {
-        // SYNC POINT: pairs with the acquire in `ProducerCursor::wait`. Nothing is handed over by it.
-        self.consumer.gone.store(1, Ordering::Release);
+        // Relaxed: nothing is handed over; a producer that waits looks again and again.
+        self.consumer.gone.store(1, Relaxed);
     }
 }
 
@@ -176,7 +172,8 @@ impl ProducerCursor {
         if !fits {
             // SYNC POINT: pairs with the release in `ConsumerCursor::acknowledge`; the consumer has
             // finished with every slot that is counted here before we write to it again.
-            self.entries_consumed = control.consumer.entries_consumed.load(Ordering::Acquire);
+            self.entries_consumed =
+                control.consumer.entries_consumed.load(order!("lane.entries_consumed", Acquire));
             fits = self.entries - self.entries_consumed + entries <= self.entry_capacity;
         }
         fits && self.payload_room(control, bytes) >= bytes
@@ -189,7 +186,8 @@ impl ProducerCursor {
             return room;
         }
         // SYNC POINT: pairs with the release in `ConsumerCursor::acknowledge`, as above.
-        self.payload_consumed = control.consumer.payload_consumed.load(Ordering::Acquire);
+        self.payload_consumed =
+            control.consumer.payload_consumed.load(order!("lane.payload_consumed", Acquire));
         self.payload_capacity - (self.payload - self.payload_consumed)
     }
 
@@ -197,20 +195,20 @@ impl ProducerCursor {
     pub fn publish_payload(&mut self, control: &LaneControl, bytes: u64) {
         self.payload += bytes;
         // SYNC POINT: pairs with the acquire in `ConsumerCursor::refresh`; the bytes come before the count.
-        control.producer.payload_published.store(self.payload, Ordering::Release);
+        control.producer.payload_published.store(self.payload, order!("lane.publish_payload", Release));
     }
 
     /// Hands the next entry to the consumer, and with it any payload published before.
     pub fn publish_entry(&mut self, control: &LaneControl) {
         self.entries += 1;
         // SYNC POINT: pairs with the acquire in `ConsumerCursor::refresh`; the entry comes before the count.
-        control.producer.entries_published.store(self.entries, Ordering::Release);
+        control.producer.entries_published.store(self.entries, order!("lane.publish_entry", Release));
     }
 
     /// Nothing will follow.
     pub fn close(&mut self, control: &LaneControl) {
         // SYNC POINT: pairs with the acquire in `ConsumerCursor::refresh`; everything published comes first.
-        control.producer.closed.store(1, Ordering::Release);
+        control.producer.closed.store(1, order!("lane.close", Release));
     }
 
     /// Waits for room for `entries` entries and `bytes` payload bytes, neither more than the capacity.
@@ -225,12 +223,12 @@ impl ProducerCursor {
             return Ok(());
         }
         // Relaxed: the word is a sign for watchers and hands nothing over.
-        control.producer.waiting.store(1, Ordering::Relaxed);
+        control.producer.waiting.store(1, Relaxed);
         backoff.begin();
         let mut round = 0;
         let outcome = loop {
-            // SYNC POINT: pairs with the release in `LaneControl::abandon`.
-            if control.consumer.gone.load(Ordering::Acquire) != 0 {
+            // Relaxed: see `LaneControl::abandon`.
+            if control.consumer.gone.load(Relaxed) != 0 {
                 break Err(Gone);
             }
             if self.has_room(control, entries, bytes) {
@@ -242,7 +240,7 @@ impl ProducerCursor {
         let ledger = &control.ledger;
         add(&ledger.waits, 1);
         add(&ledger.wait_ns, backoff.end());
-        control.producer.waiting.store(0, Ordering::Relaxed);
+        control.producer.waiting.store(0, Relaxed);
         outcome
     }
 
@@ -255,7 +253,7 @@ impl ProducerCursor {
 
 /// Adds to a word that only this thread writes.
 fn add(word: &AtomicU64, amount: u64) {
-    word.store(word.load(Ordering::Relaxed) + amount, Ordering::Relaxed);
+    word.store(word.load(Relaxed) + amount, Relaxed);
 }
 
 /// What the consumer knows about its lane.
@@ -275,11 +273,13 @@ impl ConsumerCursor {
     pub fn refresh(&mut self, control: &LaneControl) {
         // `closed` first: what is counted after it was seen is all there will ever be.
         // SYNC POINT: pairs with the release in `ProducerCursor::close`.
-        self.closed = control.producer.closed.load(Ordering::Acquire) != 0;
+        self.closed = control.producer.closed.load(order!("lane.closed", Acquire)) != 0;
         // SYNC POINT: pair with the releases in `ProducerCursor::publish_*`. Entries before payload: a small
         // payload is published before its entry, so an entry that is seen has its bytes seen as well.
-        self.entries_published = control.producer.entries_published.load(Ordering::Acquire);
-        self.payload_published = control.producer.payload_published.load(Ordering::Acquire);
+        self.entries_published =
+            control.producer.entries_published.load(order!("lane.entries_published", Acquire));
+        self.payload_published =
+            control.producer.payload_published.load(order!("lane.payload_published", Acquire));
     }
 
     /// Entries that may be read.
@@ -295,12 +295,36 @@ impl ConsumerCursor {
     /// Gives back everything read so far.
     pub fn acknowledge(&self, control: &LaneControl) {
         // SYNC POINT: pair with the acquires in `ProducerCursor`; our reads come before the reuse.
-        control.consumer.entries_consumed.store(self.entries, Ordering::Release);
-        control.consumer.payload_consumed.store(self.payload, Ordering::Release);
+        control.consumer.entries_consumed.store(self.entries, order!("lane.acknowledge_entries", Release));
+        control.consumer.payload_consumed.store(self.payload, order!("lane.acknowledge_payload", Release));
     }
 
     /// Whether the producer has closed the lane and everything in it was read.
     pub fn is_finished(&self) -> bool {
         self.closed && self.entries_ready() == 0 && self.payload_ready() == 0
+    }
+}
+
+/// For a consumer that copies the words and bytes of a lane out with relaxed loads: after each copy.
+#[inline]
+pub fn after_copy() {
+    // SYNC POINT: makes a counter among the copied words pair with the releases in `ProducerCursor`, so that
+    // the next copy sees what it counts.
+    fence(order!("lane.after_copy", Acquire));
+}
+
+/// For a consumer that writes its counts with relaxed stores: before each of them.
+#[inline]
+pub fn before_acknowledgement() {
+    // SYNC POINT: makes the word pair with the acquires in `ProducerCursor`, so that our copies come before
+    // the reuse of what they copied.
+    fence(order!("lane.before_acknowledgement", Release));
+}
+
+/// A fence; none at all where the ordering was taken away.
+#[inline]
+fn fence(ordering: atomic::Ordering) {
+    if ordering != Relaxed {
+        atomic::fence(ordering);
     }
 }

@@ -1,17 +1,16 @@
-//! The protocol of a lane, checked in all interleavings that loom explores. loom's cells stand for the slots
-//! of the rings and report any access that the counters do not order.
-//!
-//! Run with `cargo xtask loom`.
-#![cfg(loom_capture)]
-#![allow(unsafe_code, reason = "loom's cells hand out raw pointers; loom itself checks every access")]
-#![allow(clippy::undocumented_unsafe_blocks, reason = "as above")]
+//! loom's cells stand for the slots of the rings and report any access that the counters do not order.
 
 use std::sync::Arc;
 
-use argus_capture::control::{Backoff, ConsumerCursor, Gone, LaneControl, ProducerCursor};
 use loom::cell::UnsafeCell;
-use loom::sync::atomic::{AtomicUsize, Ordering, fence};
+use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
+
+use super::bounded;
+use crate::lane::{
+    Backoff, ConsumerCursor, Gone, LANE_MAGIC, LANE_VERSION, LaneControl, LaneShape, ProducerCursor,
+    after_copy, before_acknowledgement,
+};
 
 /// A lane whose slots and bytes are cells.
 struct Lane {
@@ -23,7 +22,14 @@ struct Lane {
 impl Lane {
     fn new(entries: u64, payload: u64) -> Arc<Lane> {
         Arc::new(Lane {
-            control: LaneControl::new(0, entries, payload),
+            control: LaneControl::new(LaneShape {
+                magic: LANE_MAGIC,
+                version: LANE_VERSION,
+                lane: 0,
+                entry_bytes: 8,
+                entry_capacity: entries,
+                payload_capacity: payload,
+            }),
             entries: (0..entries).map(|_| UnsafeCell::new(0)).collect(),
             payload: (0..payload).map(|_| UnsafeCell::new(0)).collect(),
         })
@@ -66,13 +72,6 @@ impl Lane {
         cursor.payload += 1;
         Some(self.payload[at].with(|slot| unsafe { *slot }))
     }
-}
-
-/// For models in which both sides wait for each other repeatedly: unbounded they take minutes.
-fn bounded(model: impl Fn() + Sync + Send + 'static) {
-    let mut builder = loom::model::Builder::new();
-    builder.preemption_bound = Some(3);
-    builder.check(model);
 }
 
 /// A wait that lets the other threads of the model run.
@@ -122,7 +121,7 @@ fn an_entry_comes_with_the_payload_published_before_it() {
 /// then the end.
 #[test]
 fn a_full_ring_waits_wraps_and_ends() {
-    bounded(|| {
+    bounded(3, || {
         let lane = Lane::new(1, 1);
         let device = {
             let lane = Arc::clone(&lane);
@@ -157,7 +156,7 @@ fn a_full_ring_waits_wraps_and_ends() {
 /// A payload larger than the ring, entry first, in pieces that wrap; it comes out whole.
 #[test]
 fn a_payload_streams_through_a_smaller_ring() {
-    bounded(|| {
+    bounded(3, || {
         let lane = Lane::new(1, 2);
         let device = {
             let lane = Arc::clone(&lane);
@@ -297,11 +296,11 @@ fn relaxed_copies_with_fences_keep_the_same_order() {
         let mut seen = Vec::new();
         while seen.len() < 2 {
             cursor.entries_published = lane.control.producer.entries_published.load(Ordering::Relaxed);
-            fence(Ordering::Acquire);
+            after_copy();
             match lane.pop_entry(&mut cursor) {
                 Some(value) => {
                     seen.push(value);
-                    fence(Ordering::Release);
+                    before_acknowledgement();
                     lane.control.consumer.entries_consumed.store(cursor.entries, Ordering::Relaxed);
                 }
                 None => thread::yield_now(),

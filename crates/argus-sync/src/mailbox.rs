@@ -6,8 +6,11 @@
 //! while it runs; the acknowledgement of the next overwrites the finish of the one before, so a control
 //! thread that sees the later token knows that the earlier task is done.
 
-use crate::sync::atomic::{AtomicU32, Ordering};
-use crate::sync::{Mutex, MutexGuard, relock};
+use std::ops::DerefMut;
+
+use crate::order::order;
+use crate::primitives::atomic::{AtomicU32, Ordering::Relaxed};
+use crate::primitives::{Mutex, relock};
 
 /// Set in the condition register when the token's task has finished; clear while it runs.
 const FINISHED: u32 = 1 << 31;
@@ -26,6 +29,7 @@ impl Token {
     pub const FIRST: Token = Token(0);
 
     /// The token after this one. The last one is odd, so wrapping to 0 keeps parities alternating.
+    #[inline]
     pub fn next(self) -> Token {
         Token(if self.0 == LAST_TOKEN { 0 } else { self.0 + 1 })
     }
@@ -68,39 +72,45 @@ impl<P> Mailbox<P> {
         let mut payload = relock(self.payloads[token.slot()].lock());
         fill(&mut *payload);
         drop(payload);
-        // SYNC POINT: the payload is visible to the core that acquires this token in `receive`.
-        self.dispatch.store(token.0, Ordering::Release);
+        // Relaxed: the slot's lock hands over the payload and all that came before it. Whoever has read the
+        // token takes that lock after us, because it could not have read it otherwise.
+        self.dispatch.store(token.0, Relaxed);
     }
 
-    /// Core side: the token in the dispatch register, if it is not the one taken last.
+    /// Core side: the token in the dispatch register, if it is not the one taken last. Relaxed: see
+    /// [`Mailbox::post`].
+    #[inline]
     pub fn receive(&self, last: Option<Token>) -> Option<Token> {
-        // SYNC POINT: pairs with the release in `post`.
-        let raw = self.dispatch.load(Ordering::Acquire);
+        let raw = self.dispatch.load(Relaxed);
         (raw <= LAST_TOKEN && last != Some(Token(raw))).then_some(Token(raw))
     }
 
     /// Core side: reports that the token's task runs. All tokens before it are finished.
+    #[inline]
     pub fn acknowledge(&self, token: Token) {
         // SYNC POINT: release, because this overwrites the finish of the token before and so publishes
         // what that task wrote.
-        self.condition.store(token.0, Ordering::Release);
+        self.condition.store(token.0, order!("mailbox.acknowledge", Release));
     }
 
     /// Core side: the payload posted with a token.
-    pub fn payload(&self, token: Token) -> MutexGuard<'_, P> {
+    #[inline]
+    pub fn payload(&self, token: Token) -> impl DerefMut<Target = P> {
         relock(self.payloads[token.slot()].lock())
     }
 
     /// Core side: reports that the token's task is done.
+    #[inline]
     pub fn finish(&self, token: Token) {
         // SYNC POINT: what the kernel wrote is visible to whoever acquires this in `condition`.
-        self.condition.store(token.0 | FINISHED, Ordering::Release);
+        self.condition.store(token.0 | FINISHED, order!("mailbox.finish", Release));
     }
 
     /// Control side: what the core reports.
+    #[inline]
     pub fn condition(&self) -> Condition {
         // SYNC POINT: pairs with the releases in `acknowledge` and `finish`.
-        let raw = self.condition.load(Ordering::Acquire);
+        let raw = self.condition.load(order!("mailbox.condition", Acquire));
         match (raw & FINISHED != 0, raw & !FINISHED) {
             (_, token) if token > LAST_TOKEN => Condition::Idle,
             (true, token) => Condition::Finished(Token(token)),
