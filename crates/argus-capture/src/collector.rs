@@ -436,7 +436,7 @@ pub(crate) mod tests {
     fn a_broken_entry_is_named() {
         for (offset, value, expected) in [
             (0, 0, "its magic is"),
-            (4, 99, "its version is 99, not 1"),
+            (4, 99, "its version is 99, not 2"),
             (6, 77, "nothing has the number 77"),
             (7, 200, "it says that it belongs to lane 200"),
             (8, 5, "it says that it is entry 5"),

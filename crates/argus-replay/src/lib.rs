@@ -58,7 +58,7 @@ pub use error::ReplayError;
 pub use hint::Hint;
 pub use observe::{Probe, Seen, Sighting, Watch};
 pub use rebuild::{Poison, Rebuilt};
-pub use run::{Buffer, CoreLog, Options, Outcome, run};
+pub use run::{Buffer, Options, Outcome, run};
 pub use select::{Listed, Listing, SelectError, Selection};
 pub use spec::SpecError;
 pub use substitute::{Substitute, Value};

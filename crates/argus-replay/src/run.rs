@@ -8,12 +8,12 @@ use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use argus_abi::{Member, Role, Tensor};
+use argus_abi::{Role, Tensor};
 use argus_chip::Chip;
 use argus_gm::MemoryError;
 use argus_gm::view::ViewError;
 use argus_runtime::{Alone, Device, KernelEntry, KernelTable, Launch, RunConfig, RunError, RunReport, Shape};
-use argus_tile::{Core, InstrLog, Kernel, KernelResult};
+use argus_tile::{Core, CoreLog, Kernel, KernelResult};
 
 use crate::error::ReplayError;
 use crate::observe::{Desk, Probe, Sighting, Watch};
@@ -38,15 +38,6 @@ impl Default for Options {
         let timeout = RunConfig::default().progress_timeout;
         Options { logs: false, watches: Vec::new(), probes: Vec::new(), break_on_nan: false, timeout }
     }
-}
-
-/// The instructions of one core for one block.
-#[derive(Clone, Debug, PartialEq)]
-pub struct CoreLog {
-    pub block: u32,
-    pub member: Member,
-    pub kernel: String,
-    pub log: InstrLog,
 }
 
 /// An output before and after the task, in logical order.
@@ -185,9 +176,9 @@ impl Kernel for Attended {
         let result = self.kernel.run(core, args);
         core.take_observer();
         if let (Some(logs), Some(log)) = (&self.logs, core.take_log()) {
-            let (member, kernel) = (core.member(), self.name.into());
+            let member = core.member();
             let mut logs = logs.lock().unwrap_or_else(PoisonError::into_inner);
-            logs.push(CoreLog { block, member, kernel, log });
+            logs.push(CoreLog { member, block, log });
         }
         result
     }

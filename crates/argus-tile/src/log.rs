@@ -2,7 +2,7 @@
 
 use core::panic::Location;
 
-use argus_abi::DType;
+use argus_abi::{DType, Member};
 use smallvec::SmallVec;
 
 use crate::global::{Global, GlobalLayout};
@@ -15,6 +15,15 @@ use crate::tile::{Region, Tile};
 
 /// Bytes that the vector unit works on at once.
 const REPEAT_BYTES: usize = 256;
+
+/// What one core did for one block of a task.
+#[derive(Clone, Debug, PartialEq)]
+pub struct CoreLog {
+    pub member: Member,
+    /// The block of the task that the core's cluster ran. Cores of one block exchange tiles.
+    pub block: u32,
+    pub log: InstrLog,
+}
 
 /// The instructions of one kernel.
 #[derive(Clone, Debug, Default, PartialEq)]

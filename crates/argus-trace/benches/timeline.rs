@@ -8,8 +8,10 @@ use std::time::Duration;
 use argus_abi::{CoreType, DType, Member, Tensor};
 use argus_chip::A2A3SIM;
 use argus_gm::{Fill, GlobalMemory};
-use argus_tile::{ClusterPipes, Core, CoreConfig, CoreStatus, GlobalShape, KernelResult, Pipe, Tile};
-use argus_trace::{CoreLog, GlobalBuffer, Params, Settings, Sources, Stamp, TaskLog, Timeline, check, write};
+use argus_tile::{
+    ClusterPipes, Core, CoreConfig, CoreLog, CoreStatus, GlobalShape, KernelResult, Pipe, Tile,
+};
+use argus_trace::{GlobalBuffer, Params, Settings, Sources, Stamp, TaskLog, Timeline, check, write};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 /// Instructions of the kernel.

@@ -7,12 +7,11 @@ use argus_abi::{DType, Member, Tensor};
 use argus_chip::{CHIPS, Chip};
 use argus_gm::{Fill, GlobalMemory};
 use argus_tile::{
-    ClusterPipes, Core, CoreConfig, CoreStatus, Direction, Global, GlobalShape, InstrLog, KernelResult,
-    LogEntry, MaskPattern, Opcode, Pad, Pipe, Place, RoundMode, Saturation, Split, TPipe, Tile,
+    ClusterPipes, Core, CoreConfig, CoreLog, CoreStatus, Direction, Global, GlobalShape, InstrLog,
+    KernelResult, LogEntry, MaskPattern, Opcode, Pad, Pipe, Place, RoundMode, Saturation, Split, TPipe, Tile,
 };
 use serde_json::{Value, json};
 
-use crate::input::CoreLog;
 use crate::lower::{Channels, lower};
 use crate::machine::{Instr, Mnemonic};
 use crate::params::Params;

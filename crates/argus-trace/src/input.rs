@@ -2,7 +2,7 @@
 
 use argus_abi::Member;
 use argus_chip::Chip;
-use argus_tile::InstrLog;
+use argus_tile::CoreLog;
 
 /// The instructions of one task, core by core.
 #[derive(Clone, Debug)]
@@ -15,15 +15,6 @@ pub struct TaskLog {
     pub buffers: Vec<GlobalBuffer>,
 }
 
-/// What one core did.
-#[derive(Clone, Debug)]
-pub struct CoreLog {
-    pub member: Member,
-    /// The block of the task that the core's cluster ran. Cores of one block exchange tiles.
-    pub block: u32,
-    pub log: InstrLog,
-}
-
 /// A range of global memory with a name.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct GlobalBuffer {
@@ -32,13 +23,11 @@ pub struct GlobalBuffer {
     pub bytes: u64,
 }
 
-impl CoreLog {
-    /// The core's name in every file, such as `core0.veccore1`.
-    pub fn name(&self) -> String {
-        match self.member {
-            Member::Aic => format!("core{}.cubecore0", self.block),
-            Member::Aiv0 => format!("core{}.veccore0", self.block),
-            Member::Aiv1 => format!("core{}.veccore1", self.block),
-        }
+/// The core's name in every file, such as `core0.veccore1`.
+pub(crate) fn core_name(core: &CoreLog) -> String {
+    match core.member {
+        Member::Aic => format!("core{}.cubecore0", core.block),
+        Member::Aiv0 => format!("core{}.veccore0", core.block),
+        Member::Aiv1 => format!("core{}.veccore1", core.block),
     }
 }

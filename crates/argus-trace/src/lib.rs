@@ -58,7 +58,7 @@ mod timeline;
 mod write;
 
 pub use crate::check::{CheckError, CheckReport, check};
-pub use crate::input::{CoreLog, GlobalBuffer, TaskLog};
+pub use crate::input::{GlobalBuffer, TaskLog};
 pub use crate::machine::{At, Instr, Lane, Mnemonic, Path, Role};
 pub use crate::params::{Params, ParamsError};
 pub use crate::run::{RunTask, RunTimeline, RunTrack, RunWait};

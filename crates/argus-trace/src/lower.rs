@@ -18,10 +18,9 @@ mod vector;
 
 use argus_abi::Member;
 use argus_chip::Chip;
-use argus_tile::{LogEntry, Opcode, Pipe, TPipe};
+use argus_tile::{CoreLog, LogEntry, Opcode, Pipe, TPipe};
 use rustc_hash::FxHashMap;
 
-use crate::input::CoreLog;
 use crate::machine::{Cause, Instr, Lane, Mnemonic, NONE, Path, Role, VectorInstr};
 use crate::params::Params;
 use operand::operand;

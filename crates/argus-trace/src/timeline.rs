@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 use serde::Serialize;
 
 use crate::hazard::{self, Found, Side};
-use crate::input::{GlobalBuffer, TaskLog};
+use crate::input::{GlobalBuffer, TaskLog, core_name};
 use crate::lower::{Channel, Channels, lower};
 use crate::machine::{At, Instr, Lane, Role};
 use crate::params::Params;
@@ -197,7 +197,7 @@ impl<'a> Timeline<'a> {
             .iter()
             .zip(programs)
             .map(|(core, program)| CoreTimeline {
-                name: core.name(),
+                name: core_name(core),
                 member: core.member,
                 block: core.block,
                 instrs: program.instrs,
@@ -254,7 +254,7 @@ fn check_task(task: &TaskLog, params: &Params) -> Result<(), ModelError> {
     if params.chip() != task.chip.hardware {
         return Err(ModelError::WrongChip { params: params.chip().to_owned(), task: task.chip.hardware });
     }
-    let mut names: Vec<String> = task.cores.iter().map(|core| core.name()).collect();
+    let mut names: Vec<String> = task.cores.iter().map(core_name).collect();
     names.sort();
     if let Some(pair) = names.windows(2).find(|pair| pair[0] == pair[1]) {
         return Err(ModelError::DuplicateCore { core: pair[0].clone() });
@@ -288,7 +288,7 @@ fn stuck_wait(
     };
     let (file, line) = place(instr);
     StuckWait {
-        core: task.cores[stuck.at.core as usize].name(),
+        core: core_name(&task.cores[stuck.at.core as usize]),
         pipe: instr.pipe.name().to_owned(),
         awaited,
         id,
@@ -306,7 +306,7 @@ fn describe(task: &TaskLog, addresses: &Addresses, root: Option<&std::path::Path
         let core = &task.cores[side.core as usize];
         let entry = &core.log.entries[side.entry as usize];
         HazardSide {
-            core: core.name(),
+            core: core_name(core),
             pipe: entry.pipe.name().to_owned(),
             instruction: entry.opcode.name().to_owned(),
             writes: side.written,
@@ -317,7 +317,7 @@ fn describe(task: &TaskLog, addresses: &Addresses, root: Option<&std::path::Path
     let (start, end) = found.range;
     let (memory, start, end) = match found.memory {
         Memory::OnChip { core, space } => {
-            (format!("{} of {}", space.memory(), task.cores[core as usize].name()), start, end)
+            (format!("{} of {}", space.memory(), core_name(&task.cores[core as usize])), start, end)
         }
         Memory::Global => match addresses.buffer_of(start) {
             Some(buffer) => {

@@ -10,9 +10,7 @@ use argus_replay::{Buffer, Options, replay};
 use argus_scenes::compare::LengthMismatch;
 use argus_scenes::play::{PlayOptions, Stage, play_with};
 use argus_scenes::registry::{Case, RuntimeKind, Scene, scenes};
-use argus_trace::{
-    CoreLog, GlobalBuffer, Params, Settings, Sources, Stamp, Summary, TaskLog, Timeline, check, write,
-};
+use argus_trace::{GlobalBuffer, Params, Settings, Sources, Stamp, Summary, TaskLog, Timeline, check, write};
 
 use crate::every_task::LONG;
 use crate::setup::{Recorded, long};
@@ -71,12 +69,11 @@ fn a_task_of_a_third_chip_is_replayed_and_traced() {
     let proof = replay(&task, &recorded.code.kernels, &WIDESIM, &options, 1).unwrap();
     assert!(proof.passed() && proof.compared(), "{:#?}", proof.verdicts);
 
-    let cores = proof.outcome.logs.into_iter();
     let buffers = proof.outcome.buffers.iter();
     let log = TaskLog {
         name: task.identity.kernel_names(),
         chip: &WIDESIM,
-        cores: cores.map(|core| CoreLog { member: core.member, block: core.block, log: core.log }).collect(),
+        cores: proof.outcome.logs,
         buffers: buffers
             .map(|Buffer { addr, bytes, .. }| GlobalBuffer { name: "arg".into(), addr: *addr, bytes: *bytes })
             .collect(),

@@ -202,8 +202,8 @@ mod tests {
         assert_eq!(nan, Distance { changed: 1, beyond: 1, max: f64::INFINITY });
         let ints = distance(DType::I16, &(-3i16).to_le_bytes(), &4i16.to_le_bytes());
         assert_eq!(ints, Distance { changed: 1, beyond: 1, max: 7.0 });
-        let unknown = distance(DType::Fp8E4M3Fn, &[1], &[2]);
-        assert_eq!(unknown, Distance { changed: 1, beyond: 1, max: f64::INFINITY });
+        let small = distance(DType::Fp8E4M3Fn, &[1], &[2]);
+        assert_eq!(small, Distance { changed: 1, beyond: 1, max: 1.0 / 512.0 });
     }
 
     #[test]

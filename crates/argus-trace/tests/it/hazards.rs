@@ -2,8 +2,8 @@
 
 use argus_abi::{DType, Member};
 use argus_chip::{A2A3SIM, A5SIM, CHIPS};
-use argus_tile::{GlobalShape, Opcode, Pipe, Tile};
-use argus_trace::{CoreLog, Hazard, ModelError, Params, Settings, TaskLog, Timeline};
+use argus_tile::{CoreLog, GlobalShape, Opcode, Pipe, Tile};
+use argus_trace::{Hazard, ModelError, Params, Settings, TaskLog, Timeline};
 
 use crate::kernels::{double_buffered, mix, softmax};
 use crate::rig::{Rig, hand_over, nd, timeline, without};

@@ -7,9 +7,9 @@ use argus_abi::{DType, Member, Tensor};
 use argus_chip::Chip;
 use argus_gm::{Fill, GlobalMemory};
 use argus_tile::{
-    ClusterPipes, Core, CoreConfig, CoreStatus, Global, GlobalShape, KernelResult, Opcode, Pipe,
+    ClusterPipes, Core, CoreConfig, CoreLog, CoreStatus, Global, GlobalShape, KernelResult, Opcode, Pipe,
 };
-use argus_trace::{CoreLog, GlobalBuffer, Params, Settings, TaskLog, Timeline};
+use argus_trace::{GlobalBuffer, Params, Settings, TaskLog, Timeline};
 
 pub struct Rig {
     pub chip: &'static Chip,

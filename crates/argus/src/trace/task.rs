@@ -7,9 +7,7 @@ use anyhow::anyhow;
 use argus_chip::Chip;
 use argus_replay::{Buffer, CapturedTask, Options, Outcome, Proof};
 use argus_runtime::KernelTable;
-use argus_trace::{
-    CoreLog, GlobalBuffer, Params, Settings, Sources, Stamp, Summary, TaskLog, Timeline, Written,
-};
+use argus_trace::{GlobalBuffer, Params, Settings, Sources, Stamp, Summary, TaskLog, Timeline, Written};
 use serde_json::json;
 
 use super::text;
@@ -68,10 +66,7 @@ pub fn trace(args: &TraceArgs) -> Result<ExitCode, Failure> {
 
 /// The logs of an outcome as the model takes them; they are moved, because they may be large.
 fn task_log(task: &CapturedTask, chip: &'static Chip, outcome: &mut Outcome) -> TaskLog {
-    let cores = std::mem::take(&mut outcome.logs)
-        .into_iter()
-        .map(|core| CoreLog { member: core.member, block: core.block, log: core.log })
-        .collect();
+    let cores = std::mem::take(&mut outcome.logs);
     let buffers = outcome.buffers.iter().map(|Buffer { slots, addr, bytes }| {
         let names: Vec<String> = slots.iter().map(|slot| format!("arg{slot}")).collect();
         GlobalBuffer { name: names.join("+"), addr: *addr, bytes: *bytes }
