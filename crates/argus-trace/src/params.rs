@@ -28,9 +28,9 @@ const ROWS: &str = ".rows";
 /// Why a parameter file was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum ParamsError {
-    #[error("cannot read timing parameters from {}: {source}", path.display())]
+    #[error("cannot read timing parameters from {}", path.display())]
     Read { path: PathBuf, source: std::io::Error },
-    #[error("{file} is not JSON: {source}")]
+    #[error("{file} is not JSON")]
     Syntax { file: String, source: serde_json::Error },
     #[error("{file}: the top level must be an object of parameters")]
     NotAnObject { file: String },
@@ -376,6 +376,8 @@ fn is_cost_row(key: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use argus_facts::with_causes;
+
     use super::*;
 
     #[test]
@@ -424,7 +426,8 @@ mod tests {
 
     #[test]
     fn bad_changes_are_refused_by_name() {
-        let refused = |text: &str| Params::with_changes(Chip::A2a3, text, "t.json").unwrap_err().to_string();
+        let refused =
+            |text: &str| with_causes(&Params::with_changes(Chip::A2a3, text, "t.json").unwrap_err());
         assert_eq!(
             refused(r#"{"cube": {"haed": 3}}"#),
             "t.json: there is no parameter `cube.haed`; known here: f32, head, other, source"
@@ -446,7 +449,7 @@ mod tests {
         assert_eq!(refused(r#"{"chip": "a5"}"#), "t.json is for a5, the task ran on a2a3");
         assert_eq!(refused("[]"), "t.json: the top level must be an object of parameters");
         assert!(refused("{").starts_with("t.json is not JSON: EOF"));
-        let missing = Params::from_file(Chip::A5, FilePath::new("no/such.json")).unwrap_err().to_string();
+        let missing = with_causes(&Params::from_file(Chip::A5, FilePath::new("no/such.json")).unwrap_err());
         assert!(missing.starts_with("cannot read timing parameters from no/such.json: "), "{missing}");
     }
 }
