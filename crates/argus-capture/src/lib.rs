@@ -59,7 +59,7 @@ mod wait;
 
 #[cfg(not(loom_capture))]
 pub use {
-    error::CaptureError,
+    error::{CaptureError, ConfigError, EntryError, LaneError},
     ledger::Account,
     recorder::{LaneRecorder, Recorded, WhenFull},
     session::{CaptureConfig, Recorder, Session, TransportKind},

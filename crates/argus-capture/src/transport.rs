@@ -10,7 +10,7 @@ pub(crate) use copied::{copy, word};
 pub use mapped::Mapped;
 
 use crate::control::{ConsumerCursor, LANE_MAGIC, LANE_VERSION, LaneShape};
-use crate::error::CaptureError;
+use crate::error::{CaptureError, LaneError};
 use crate::ring::{EntryBytes, LaneLayout};
 
 /// The consuming side of one lane.
@@ -51,12 +51,12 @@ pub trait LaneSource: Send {
 
 /// Refuses a lane that the other side did not make as we expect it.
 fn check_shape(shape: &LaneShape, lane: u16, layout: LaneLayout) -> Result<(), CaptureError> {
-    let broken = |what: String| Err(CaptureError::BrokenLane { lane, what });
+    let broken = |source| Err(CaptureError::BrokenLane { lane, source });
     if shape.magic != LANE_MAGIC {
-        return broken(format!("its magic is {:#010x}, not {LANE_MAGIC:#010x}", shape.magic));
+        return broken(LaneError::Magic { found: shape.magic });
     }
     if shape.version != LANE_VERSION {
-        return broken(format!("its version is {}, not {LANE_VERSION}", shape.version));
+        return broken(LaneError::Version { found: shape.version });
     }
     let expected = LaneShape {
         magic: LANE_MAGIC,
@@ -67,7 +67,7 @@ fn check_shape(shape: &LaneShape, lane: u16, layout: LaneLayout) -> Result<(), C
         payload_capacity: layout.payload_capacity,
     };
     if *shape != expected {
-        return broken(format!("it says {shape:?}, not {expected:?}"));
+        return broken(LaneError::Shape { found: format!("{shape:?}"), expected: format!("{expected:?}") });
     }
     Ok(())
 }
@@ -82,6 +82,6 @@ fn check_counters(cursor: &ConsumerCursor, lane: u16, layout: LaneLayout) -> Res
     {
         return Ok(());
     }
-    let what = format!("its counters cannot be: {cursor:?} in rings of {layout:?}");
-    Err(CaptureError::BrokenLane { lane, what })
+    let source = LaneError::Counters { cursor: format!("{cursor:?}"), layout: format!("{layout:?}") };
+    Err(CaptureError::BrokenLane { lane, source })
 }

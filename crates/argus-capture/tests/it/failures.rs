@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use argus_abi::{EdgeReason, TaskId};
 use argus_capture::{Account, CaptureConfig, CaptureError, Recorded, Session, TransportKind};
+use argus_facts::with_causes;
 use argus_gm::GlobalMemory;
 
 use crate::support::{Item, Memory, Random, STREAMING, TRANSPORTS, argument, buffer, capture, config, task};
@@ -210,7 +211,7 @@ fn a_broken_entry_is_named() {
         let (sink, account) = session.finish();
         let failure = account.failure.as_ref().unwrap();
         assert!(matches!(failure, CaptureError::BrokenEntry { lane: 0, sequence: 2, .. }), "{failure:?}");
-        assert!(failure.to_string().contains(expected), "{failure}");
+        assert!(with_causes(failure).contains(expected), "{failure}");
         let total = account.ledger.total();
         assert_eq!((total.entries, total.lost_entries), (2, 2));
         assert_eq!(sink.unwrap().items.len(), 2);
