@@ -4,6 +4,7 @@ use argus_gm::MemoryError;
 use thiserror::Error;
 
 use crate::capsule::CapsuleError;
+use crate::observe::LookError;
 use crate::select::SelectError;
 use crate::spec::SpecError;
 use crate::substitute::SubstituteError;
@@ -19,6 +20,8 @@ pub enum ReplayError {
     Substitute(#[from] SubstituteError),
     #[error(transparent)]
     Capsule(#[from] CapsuleError),
+    #[error(transparent)]
+    Look(#[from] LookError),
     #[error(transparent)]
     Memory(#[from] MemoryError),
 
@@ -56,7 +59,4 @@ pub enum ReplayError {
 
     #[error("{kernels} kernels cannot share one cluster: it has one aic and two aiv cores")]
     Cluster { kernels: usize },
-
-    #[error("'{text}' is no {what}: {why}")]
-    Look { text: String, what: &'static str, why: String },
 }
