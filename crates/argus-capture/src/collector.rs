@@ -10,7 +10,7 @@ use argus_abi::capture::{
 };
 use zerocopy::FromBytes;
 
-use crate::error::CaptureError;
+use crate::error::{CaptureError, EntryError};
 use crate::ring::EntryBytes;
 use crate::transport::LaneSource;
 use crate::wait::Idle;
@@ -199,7 +199,7 @@ impl<L: LaneSource, S: Sink> Collector<L, S> {
             what::TASK => self.sink.task(&decode::<TaskEntry>(entry)).map_err(sink_error)?,
             what::EDGES => self.sink.edges(&decode::<EdgesEntry>(entry)).map_err(sink_error)?,
             what::SKIP => self.sink.skip(&decode::<SkipEntry>(entry)).map_err(sink_error)?,
-            other => return Err(self.broken(index, format!("nothing has the number {other}"))),
+            other => return Err(self.broken(index, EntryError::What { found: other })),
         }
         add(&tally.entries, 1);
         self.lanes.0[index].sequence += 1;
@@ -249,25 +249,25 @@ impl<L: LaneSource, S: Sink> Collector<L, S> {
     fn check(&self, index: usize, entry: &EntryBytes) -> Result<EntryHeader, Trouble> {
         let header: EntryHeader = decode(entry);
         let lane = &self.lanes.0[index];
-        let wrong = |what: String| Err(self.broken(index, what));
+        let wrong = |source| Err(self.broken(index, source));
         if header.magic != ENTRY_MAGIC {
-            return wrong(format!("its magic is {:#010x}, not {ENTRY_MAGIC:#010x}", header.magic));
+            return wrong(EntryError::Magic { found: header.magic });
         }
         if header.version != ENTRY_VERSION {
-            return wrong(format!("its version is {}, not {ENTRY_VERSION}", header.version));
+            return wrong(EntryError::Version { found: header.version });
         }
         if u16::from(header.lane) != lane.source.lane() {
-            return wrong(format!("it says that it belongs to lane {}", header.lane));
+            return wrong(EntryError::Lane { found: header.lane.into() });
         }
         if header.sequence != lane.sequence {
-            return wrong(format!("it says that it is entry {}", header.sequence));
+            return wrong(EntryError::Sequence { found: header.sequence });
         }
         Ok(header)
     }
 
-    fn broken(&self, index: usize, what: String) -> Trouble {
+    fn broken(&self, index: usize, source: EntryError) -> Trouble {
         let lane = &self.lanes.0[index];
-        Trouble::Lane(CaptureError::BrokenEntry { lane: lane.source.lane(), sequence: lane.sequence, what })
+        Trouble::Lane(CaptureError::BrokenEntry { lane: lane.source.lane(), sequence: lane.sequence, source })
     }
 
     /// Something was delivered; looks at the clock now and then.

@@ -1,30 +1,35 @@
 //! Why a capture failed.
 
+use argus_abi::capture::{ENTRY_MAGIC, ENTRY_VERSION};
 use argus_gm::MemoryError;
 use thiserror::Error;
+
+use argus_sync::lane::{LANE_MAGIC, LANE_VERSION};
 
 use crate::transport::CopyError;
 
 #[derive(Debug, Error)]
 #[non_exhaustive]
 pub enum CaptureError {
-    #[error("capture cannot be set up: {0}")]
-    Config(&'static str),
-    #[error("capture has no memory for its lanes: {0}")]
+    #[error("capture cannot be set up")]
+    Config(#[from] ConfigError),
+    #[error("capture has no memory for its lanes")]
     Memory(#[from] MemoryError),
-    #[error("a lane cannot be copied: {0}")]
+    #[error("a lane cannot be copied")]
     Copy(#[from] CopyError),
-    #[error("the collector thread cannot be started: {0}")]
+    #[error("the collector thread cannot be started")]
     Spawn(#[source] std::io::Error),
-    #[error("lane {lane} does not look like a lane: {what}")]
-    BrokenLane { lane: u16, what: String },
-    #[error("entry {sequence} of lane {lane} is broken: {what}")]
-    BrokenEntry { lane: u16, sequence: u64, what: String },
+    #[error("the capture is already finished")]
+    Finished,
+    #[error("lane {lane} does not look like a lane")]
+    BrokenLane { lane: u16, source: LaneError },
+    #[error("entry {sequence} of lane {lane} is broken")]
+    BrokenEntry { lane: u16, sequence: u64, source: EntryError },
     #[error("lane {lane} ended inside the payload of entry {sequence}; {missing} bytes never came")]
     Torn { lane: u16, sequence: u64, missing: u64 },
     #[error("lane {lane} was still being written when the capture was finished")]
     StillOpen { lane: u16 },
-    #[error("what was captured cannot be stored: {0}")]
+    #[error("what was captured cannot be stored")]
     Sink(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("the collector panicked: {0}")]
     Panicked(String),
@@ -33,4 +38,46 @@ pub enum CaptureError {
          give it more, or collect while the run goes on"
     )]
     DidNotFit { entries: u64, bytes: u64 },
+}
+
+/// What is wrong with how a capture should be set up.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ConfigError {
+    #[error("there must be 1 to 256 lanes, not {lanes}")]
+    Lanes { lanes: usize },
+    #[error("a lane needs room for at least one entry and one byte")]
+    NoRoom,
+    #[error("a lane cannot be that large")]
+    TooLarge,
+    #[error("lane memory is not aligned")]
+    Unaligned,
+}
+
+/// What makes memory not be a lane.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum LaneError {
+    #[error("its magic is {found:#010x}, not {LANE_MAGIC:#010x}")]
+    Magic { found: u32 },
+    #[error("its version is {found}, not {LANE_VERSION}")]
+    Version { found: u16 },
+    #[error("it says {found}, not {expected}")]
+    Shape { found: String, expected: String },
+    /// More in a ring than it holds, or less than was already read.
+    #[error("its counters cannot be: {cursor} in rings of {layout}")]
+    Counters { cursor: String, layout: String },
+}
+
+/// What makes an entry not be the one that is expected.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum EntryError {
+    #[error("its magic is {found:#010x}, not {ENTRY_MAGIC:#010x}")]
+    Magic { found: u32 },
+    #[error("its version is {found}, not {ENTRY_VERSION}")]
+    Version { found: u16 },
+    #[error("it says that it belongs to lane {found}")]
+    Lane { found: u16 },
+    #[error("it says that it is entry {found}")]
+    Sequence { found: u64 },
+    #[error("nothing has the number {found}")]
+    What { found: u8 },
 }

@@ -42,7 +42,7 @@ mod status;
 mod transport;
 mod wait;
 
-pub use error::CaptureError;
+pub use error::{CaptureError, ConfigError, EntryError, LaneError};
 pub use ledger::Account;
 pub use recorder::{LaneRecorder, Recorded, WhenFull};
 pub use session::{CaptureConfig, Recorder, Session, TransportKind};

@@ -9,7 +9,7 @@ use argus_facts::{Ledger, RingLedger, Sink};
 use argus_gm::Region;
 
 use crate::collector::{Collector, Tally};
-use crate::error::CaptureError;
+use crate::error::{CaptureError, ConfigError};
 use crate::ledger::{Account, settle};
 use crate::recorder::{LaneRecorder, WhenFull};
 use crate::ring::{self, ConsumerHalf, LaneCopies, LaneLayout, LaneMap, ProducerHalf};
@@ -75,17 +75,17 @@ impl CaptureConfig {
 
     fn layout(&self) -> Result<LaneLayout, CaptureError> {
         if self.lanes == 0 || self.lanes > 256 {
-            return Err(CaptureError::Config("there must be 1 to 256 lanes"));
+            return Err(ConfigError::Lanes { lanes: self.lanes }.into());
         }
         if self.entries_per_lane == 0 || self.payload_bytes_per_lane == 0 {
-            return Err(CaptureError::Config("a lane needs room for at least one entry and one byte"));
+            return Err(ConfigError::NoRoom.into());
         }
         // Far beyond any memory there is, and small enough that no sum of sizes overflows.
         const LIMIT: usize = 1 << 46;
         if self.entries_per_lane > LIMIT / argus_abi::capture::ENTRY_BYTES
             || self.payload_bytes_per_lane > LIMIT
         {
-            return Err(CaptureError::Config("a lane cannot be that large"));
+            return Err(ConfigError::TooLarge.into());
         }
         Ok(LaneLayout {
             entry_capacity: self.entries_per_lane as u64,
@@ -127,7 +127,7 @@ impl<S: Sink + 'static> Session<S> {
             // Memory of its own, which no kernel can address.
             let region = Arc::new(Region::fresh(layout.total_bytes())?);
             let lane = ring::create(region, layout, lane as u16);
-            let (producer, consumer, map) = lane.ok_or(CaptureError::Config("lane memory is not aligned"))?;
+            let (producer, consumer, map) = lane.ok_or(CaptureError::Config(ConfigError::Unaligned))?;
             producers.push(producer);
             consumers.push(consumer);
             lanes.push(map);
@@ -206,7 +206,7 @@ impl<S: Sink> Session<S> {
         let thread = match std::mem::replace(&mut self.collecting, Collecting::Done) {
             Collecting::Now(thread) => thread,
             Collecting::Later(work) => spawn(work)?,
-            Collecting::Done => return Err(CaptureError::Config("the capture is already finished")),
+            Collecting::Done => return Err(CaptureError::Finished),
         };
         thread.thread().unpark();
         thread.join().map_err(|panic| CaptureError::Panicked(text_of(&*panic)))

@@ -11,7 +11,7 @@ pub use mapped::Mapped;
 
 use argus_sync::lane::{ConsumerCursor, LANE_MAGIC, LANE_VERSION, LaneShape};
 
-use crate::error::CaptureError;
+use crate::error::{CaptureError, LaneError};
 use crate::ring::{EntryBytes, LaneLayout};
 
 /// The consuming side of one lane.
@@ -52,16 +52,16 @@ pub trait LaneSource: Send {
 
 /// Refuses a lane that the other side did not make as we expect it.
 fn check_shape(shape: &LaneShape, lane: u16, layout: LaneLayout) -> Result<(), CaptureError> {
-    let broken = |what: String| Err(CaptureError::BrokenLane { lane, what });
+    let broken = |source| Err(CaptureError::BrokenLane { lane, source });
     if shape.magic != LANE_MAGIC {
-        return broken(format!("its magic is {:#010x}, not {LANE_MAGIC:#010x}", shape.magic));
+        return broken(LaneError::Magic { found: shape.magic });
     }
     if shape.version != LANE_VERSION {
-        return broken(format!("its version is {}, not {LANE_VERSION}", shape.version));
+        return broken(LaneError::Version { found: shape.version });
     }
     let expected = layout.shape(lane);
     if *shape != expected {
-        return broken(format!("it says {shape:?}, not {expected:?}"));
+        return broken(LaneError::Shape { found: format!("{shape:?}"), expected: format!("{expected:?}") });
     }
     Ok(())
 }
@@ -76,6 +76,6 @@ fn check_counters(cursor: &ConsumerCursor, lane: u16, layout: LaneLayout) -> Res
     {
         return Ok(());
     }
-    let what = format!("its counters cannot be: {cursor:?} in rings of {layout:?}");
-    Err(CaptureError::BrokenLane { lane, what })
+    let source = LaneError::Counters { cursor: format!("{cursor:?}"), layout: format!("{layout:?}") };
+    Err(CaptureError::BrokenLane { lane, source })
 }

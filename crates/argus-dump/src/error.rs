@@ -28,14 +28,14 @@ impl fmt::Display for Saved {
 /// Why a dump could not be written.
 #[derive(Debug, Error)]
 pub enum DumpError {
-    #[error("cannot create {}: {source}", path.display())]
+    #[error("cannot create {}", path.display())]
     Create { path: PathBuf, source: io::Error },
 
     #[error("{} already holds a dump; give another directory or remove it", path.display())]
     Occupied { path: PathBuf },
 
     /// A write failed. `written` counts the bytes of that file that did reach it.
-    #[error("cannot write {} beyond {written} bytes: {source}; {saved}", path.display())]
+    #[error("cannot write {} beyond {written} bytes ({saved})", path.display())]
     Write { path: PathBuf, written: u64, saved: Saved, source: io::Error },
 
     /// The caller broke the order of calls.

@@ -67,6 +67,7 @@ pub use info::{
     DumpInfo, DumpOptions, DumpSummary, OrchestrationArg, RunEnd, RunStatus, StatsMode, new_run_id,
 };
 pub use journal::{Journal, JournalError};
+pub use times::TimelineError;
 pub use writer::DumpWriter;
 
 /// Name of the directory that holds a dump's files.

@@ -41,7 +41,7 @@ mod statistics;
 pub(crate) use dump::Records;
 pub use dump::{Age, Dump, Ending, Losses, Skip};
 pub(crate) use entry::is_row_major;
-pub use error::{OpenError, PayloadError};
+pub use error::{Lack, OpenError, PayloadError, TimesError};
 pub(crate) use foreign::Listed;
 pub(crate) use graph_file::parse as parse_graph;
 pub(crate) use ours::Table;

@@ -5,6 +5,7 @@
 use argus_abi::{FuncId, Member, Stage, TaskId};
 use argus_facts::{CaptureWait, CoreTimes, PartTime, RunTimes};
 use serde::Deserialize;
+use thiserror::Error;
 
 use crate::text::{put, put_list, put_u64, put_word};
 
@@ -74,40 +75,60 @@ struct CoreText {
     parts: Vec<PartText>,
 }
 
+/// Why the times of a run cannot be understood.
+#[derive(Debug, Error)]
+pub enum TimelineError {
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    #[error("its schema is '{found}'; known is {SCHEMA}")]
+    Schema { found: String },
+    #[error("'{text}' is not a task id")]
+    Task { text: String },
+    #[error("core {core}: there is no place {place}")]
+    Place { core: u32, place: u8 },
+    #[error("there is no stage {stage}")]
+    Stage { stage: u8 },
+    #[error("core {core}: the part of {task} ends at {end} ns, before it starts at {start} ns")]
+    PartBackwards { core: u32, task: TaskId, start: u64, end: u64 },
+    #[error("the wait for {task} ends at {end} ns, before it starts at {start} ns")]
+    WaitBackwards { task: TaskId, start: u64, end: u64 },
+}
+
+fn parse_task(text: &str) -> Result<TaskId, TimelineError> {
+    let raw = text.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
+    raw.map(TaskId::from_raw).ok_or_else(|| TimelineError::Task { text: text.to_owned() })
+}
+
 /// Reads the text; the error says where it is wrong.
-pub(crate) fn parse(text: &[u8]) -> Result<RunTimes, String> {
-    let file: File = serde_json::from_slice(text).map_err(|error| error.to_string())?;
+pub(crate) fn parse(text: &[u8]) -> Result<RunTimes, TimelineError> {
+    let file: File = serde_json::from_slice(text)?;
     if file.schema != SCHEMA {
-        return Err(format!("its schema is '{}'; known is {SCHEMA}", file.schema));
+        return Err(TimelineError::Schema { found: file.schema });
     }
-    let task = |id: &str| {
-        let digits = id.strip_prefix("0x").unwrap_or("-");
-        let raw = u64::from_str_radix(digits, 16).map_err(|_| format!("'{id}' is no task id"))?;
-        Ok::<_, String>(TaskId::from_raw(raw))
-    };
-    let forward = |what: &str, start: u64, end: u64| match start <= end {
-        true => Ok(()),
-        false => Err(format!("{what} ends at {end} ns, before it starts at {start} ns")),
-    };
     let mut times = RunTimes::default();
     for core in &file.cores {
         let member = Member::ALL.get(usize::from(core.place)).copied();
-        let member = member.ok_or_else(|| format!("core {}: there is no place {}", core.core, core.place))?;
+        let member = member.ok_or(TimelineError::Place { core: core.core, place: core.place })?;
         let mut parts = Vec::with_capacity(core.parts.len());
-        for (id, func, block, posted_ns, started_ns, ended_ns) in &core.parts {
-            forward(&format!("core {}: the part of {id}", core.core), *started_ns, *ended_ns)?;
-            let (task, func) = (task(id)?, FuncId(*func));
-            let (posted_ns, started_ns, ended_ns) = (*posted_ns, *started_ns, *ended_ns);
-            parts.push(PartTime { task, func, block: *block, posted_ns, started_ns, ended_ns });
+        for &(ref id, func, block, posted_ns, started_ns, ended_ns) in &core.parts {
+            let task = parse_task(id)?;
+            if ended_ns < started_ns {
+                let (core, start, end) = (core.core, started_ns, ended_ns);
+                return Err(TimelineError::PartBackwards { core, task, start, end });
+            }
+            parts.push(PartTime { task, func: FuncId(func), block, posted_ns, started_ns, ended_ns });
         }
         times.cores.push(CoreTimes { core: core.core, cluster: core.cluster, member, parts });
     }
     for lane in &file.control_threads {
         let mut waits = Vec::with_capacity(lane.len());
         for &(ref id, stage, started_ns, ended_ns) in lane {
-            forward(&format!("the wait for {id}"), started_ns, ended_ns)?;
-            let stage = Stage::from_raw(stage).ok_or_else(|| format!("there is no stage {stage}"))?;
-            waits.push(CaptureWait { task: task(id)?, stage, started_ns, ended_ns });
+            let task = parse_task(id)?;
+            if ended_ns < started_ns {
+                return Err(TimelineError::WaitBackwards { task, start: started_ns, end: ended_ns });
+            }
+            let stage = Stage::from_raw(stage).ok_or(TimelineError::Stage { stage })?;
+            waits.push(CaptureWait { task, stage, started_ns, ended_ns });
         }
         times.control_threads.push(waits);
     }
@@ -156,9 +177,10 @@ mod tests {
     #[test]
     fn what_is_wrong_is_named() {
         let text = String::from_utf8(text(&times())).unwrap();
-        let wrong = |from: &str, to: &str| parse(text.replacen(from, to, 1).as_bytes()).unwrap_err();
-        assert_eq!(wrong("0xffffffffffffffff", "task"), "'task' is no task id");
-        assert_eq!(wrong("0xffffffffffffffff", "0x"), "'0x' is no task id");
+        let wrong =
+            |from: &str, to: &str| parse(text.replacen(from, to, 1).as_bytes()).unwrap_err().to_string();
+        assert_eq!(wrong("0xffffffffffffffff", "task"), "'task' is not a task id");
+        assert_eq!(wrong("0xffffffffffffffff", "0x"), "'0x' is not a task id");
         assert_eq!(wrong("\"place\": 0", "\"place\": 3"), "core 2: there is no place 3");
         assert_eq!(wrong(", 1, 5, 9]", ", 9, 5, 9]"), "there is no stage 9");
         let backwards = wrong(", 1, 5, 9]", ", 1, 9, 5]");

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 
 use argus_abi::capture::{ArgumentEntry, EdgesEntry, SkipEntry, TaskEntry, argument_flags};
 use argus_abi::{DType, Kind, MAX_DIMS, Stage};
-use argus_facts::{Edge, RunTimes, Sink};
+use argus_facts::{Edge, RunTimes, Sink, with_causes};
 
 use crate::atomic::{self, Draft};
 use crate::directory::holds_dump;
@@ -160,8 +160,8 @@ impl DumpWriter {
                 let told = RunEnd {
                     status: crate::RunStatus::Failed,
                     error: Some(match &end.error {
-                        Some(first) => format!("{first}; {error}"),
-                        None => error.to_string(),
+                        Some(first) => format!("{first}; {}", with_causes(&error)),
+                        None => with_causes(&error),
                     }),
                     ledger: end.ledger,
                     injections: end.injections,

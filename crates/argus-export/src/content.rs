@@ -1,9 +1,13 @@
 //! What there is of a record to export: an array, or a reason why there is none.
 
 use std::borrow::Cow;
+use std::io;
+use std::path::PathBuf;
+use std::sync::Arc;
 
 use argus_abi::{DType, Kind};
 use argus_dump::read::{Dump, PayloadError, Record, Scalar};
+use thiserror::Error;
 
 /// Elements of a record in logical order.
 pub(crate) struct Array<'a> {
@@ -16,17 +20,49 @@ pub(crate) struct Array<'a> {
     pub(crate) remark: Option<String>,
 }
 
-/// The elements of a record, or why there are none.
-pub(crate) fn array<'a>(dump: &'a Dump, record: &Record) -> Result<Array<'a>, String> {
-    match record.kind {
-        Kind::Scalar => scalar(record),
-        Kind::Tensor => dump.payload(record).map(|bytes| tensor(record, bytes)).map_err(|e| reason(&e)),
+/// Why there is nothing of a record to export. The words are the same for all records, so that they can be counted
+/// together.
+#[derive(Debug, Error)]
+pub(crate) enum NoArray {
+    #[error("the dump does not tell the scalar's value")]
+    NoValue,
+    #[error("it is a scalar and has no payload")]
+    Scalar,
+    #[error("captured without its payload")]
+    NotKept,
+    #[error("overwritten on the device before it was collected")]
+    Overwritten,
+    #[error("its payload is in {}, which cannot be read", path.display())]
+    Unreadable { path: PathBuf, source: Arc<io::Error> },
+    #[error("its payload reaches past the end of {}", path.display())]
+    PastEnd { path: PathBuf },
+    #[error("its shape is too large")]
+    TooLarge,
+}
+
+impl From<PayloadError> for NoArray {
+    fn from(error: PayloadError) -> NoArray {
+        match error {
+            PayloadError::Scalar { .. } => NoArray::Scalar,
+            PayloadError::NotKept { .. } => NoArray::NotKept,
+            PayloadError::Overwritten { .. } => NoArray::Overwritten,
+            PayloadError::Missing { path, source, .. } => NoArray::Unreadable { path, source },
+            PayloadError::PastEnd { path, .. } => NoArray::PastEnd { path },
+        }
     }
 }
 
-fn scalar(record: &Record) -> Result<Array<'static>, String> {
+/// The elements of a record, or why there are none.
+pub(crate) fn array<'a>(dump: &'a Dump, record: &Record) -> Result<Array<'a>, NoArray> {
+    match record.kind {
+        Kind::Scalar => scalar(record),
+        Kind::Tensor => Ok(tensor(record, dump.payload(record)?)),
+    }
+}
+
+fn scalar(record: &Record) -> Result<Array<'static>, NoArray> {
     let dtype = record.dtype.unwrap_or(DType::U64);
-    let (bits, remark) = scalar_bits(record).ok_or("the dump does not tell the scalar's value")?;
+    let (bits, remark) = scalar_bits(record).ok_or(NoArray::NoValue)?;
     let mut bytes = bits.to_le_bytes()[..dtype.size()].to_vec();
     if dtype == DType::Fp4E2M1 {
         bytes[0] &= 15;
@@ -133,20 +169,5 @@ pub(crate) fn true_dtype(dtype: Option<DType>) -> &'static str {
         Some(DType::Fp8E8M0) => "float8_e8m0fnu",
         Some(DType::Fp4E2M1) => "float4_e2m1fn",
         None => "unknown",
-    }
-}
-
-/// The same words for all records, so that they can be counted together.
-pub(crate) fn reason(error: &PayloadError) -> String {
-    match error {
-        PayloadError::Overwritten { .. } => "overwritten on the device before it was collected".to_owned(),
-        PayloadError::NotKept { .. } => "captured without its payload".to_owned(),
-        PayloadError::Missing { path, why, .. } => {
-            format!("its payload is in {}, which cannot be read: {why}", path.display())
-        }
-        PayloadError::PastEnd { path, .. } => {
-            format!("its payload reaches past the end of {}", path.display())
-        }
-        other => other.to_string(),
     }
 }

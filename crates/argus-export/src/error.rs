@@ -17,15 +17,16 @@ pub enum ExportError {
     InsideDump { path: PathBuf },
 
     /// A directory that would have to be replaced holds more than a dump.
-    #[error("{} holds {name}, which is no part of a dump; it is not replaced", path.display())]
+    #[error("{} holds {name}, which is not part of a dump; it is not replaced", path.display())]
     NotOnlyADump { path: PathBuf, name: String },
 
-    #[error("cannot create {}: {source}", path.display())]
+    #[error("cannot create {}", path.display())]
     Create { path: PathBuf, source: io::Error },
 
-    #[error("cannot write {}: {source}", path.display())]
+    #[error("cannot write {}", path.display())]
     Write { path: PathBuf, source: io::Error },
 
+    /// A library refused; its own words, which tell its causes.
     #[error("cannot write {}: {why}", path.display())]
     Format { path: PathBuf, why: String },
 

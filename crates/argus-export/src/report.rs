@@ -5,6 +5,9 @@ use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use argus_dump::read::Record;
+use argus_facts::with_causes;
+
+use crate::content::NoArray;
 
 /// Records that share a remark.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -36,6 +39,11 @@ pub(crate) struct Remarks(BTreeMap<String, Vec<usize>>);
 impl Remarks {
     pub(crate) fn add(&mut self, record: usize, reason: impl Into<String>) {
         self.0.entry(reason.into()).or_default().push(record);
+    }
+
+    /// There is nothing of the record to export.
+    pub(crate) fn without(&mut self, record: usize, why: &NoArray) {
+        self.add(record, with_causes(why));
     }
 
     /// If there is something to say.

@@ -4,9 +4,10 @@ use argus_abi::{DType, Kind};
 use argus_dump::read::{Dump, Record};
 use argus_dump::summary::{Summary, summarise};
 use argus_facts::number::{Number, number};
+use argus_facts::with_causes;
 use serde_json::{Map, Value, json};
 
-use crate::content::{array, scalar_bits, true_dtype};
+use crate::content::{NoArray, array, scalar_bits, true_dtype};
 
 /// What a row says about a record's elements.
 pub(crate) struct Row {
@@ -56,7 +57,7 @@ impl Row {
                 row.remark = array.remark;
             }
             Err(why) => {
-                row.missing = Some(why);
+                row.missing = Some(with_causes(&why));
                 if let Some(known) = &record.statistics {
                     row.figures = Figures {
                         min: known.min,
@@ -129,14 +130,14 @@ pub(crate) fn dtype_name(record: &Record) -> &'static str {
 }
 
 /// An item of `index.json`. Numbers that may exceed 2^53 are text.
-pub(crate) fn index_item(dump: &Dump, record: &Record, name: &str, stored: Result<&str, &str>) -> Value {
+pub(crate) fn index_item(dump: &Dump, record: &Record, name: &str, stored: Result<&str, &NoArray>) -> Value {
     let hex = |value: u64| format!("0x{value:016x}");
     let mut item = Map::new();
     let mut put = |key: &str, value: Value| drop(item.insert(key.to_owned(), value));
     put("name", name.into());
     match stored {
         Ok(dtype) => put("stored_dtype", dtype.into()),
-        Err(why) => put("missing", why.into()),
+        Err(why) => put("missing", with_causes(why).into()),
     }
     put("true_dtype", true_dtype(record.dtype).into());
     put("index", record.index.into());

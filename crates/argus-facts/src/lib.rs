@@ -30,10 +30,12 @@
 //! | [`sink`] | where captured entries go |
 //! | [`ledger`] | what was captured and what was lost |
 //! | [`times`] | when what ran where |
+//! | [`cause`] | an error with its causes, as people read it |
 //!
 //! What it never does: read or write files, touch device memory, start threads.
 
 pub mod call;
+pub mod cause;
 pub mod graph;
 pub mod kernel;
 pub mod ledger;
@@ -44,6 +46,7 @@ pub mod task;
 pub mod times;
 
 pub use call::{Argument, Call, Expected, NoReference, References};
+pub use cause::with_causes;
 pub use graph::{Edge, Graph};
 pub use kernel::{FuncIds, KernelInfo};
 pub use ledger::{Ledger, RingLedger};

@@ -110,7 +110,7 @@ pub enum SelectorError {
     #[error("selector '{selector}' has the unknown key '{key}'; known are {known}", known = KEYS.join(", "))]
     UnknownKey { selector: String, key: String },
     #[error("selector '{selector}': {key}={value} makes no sense: {why}")]
-    BadValue { selector: String, key: String, value: String, why: String },
+    BadValue { selector: String, key: String, value: String, why: &'static str },
 }
 
 /// Every key, in the order of the documentation.
@@ -237,7 +237,7 @@ fn parse_condition(selector: &str, part: &str) -> Result<Condition, SelectorErro
             selector: selector.into(),
             key: key.into(),
             value: value.into(),
-            why: why.into(),
+            why,
         }),
         None => Err(SelectorError::UnknownKey { selector: selector.into(), key: key.into() }),
     }

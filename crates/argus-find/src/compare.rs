@@ -4,7 +4,7 @@ use argus_abi::{DType, Kind};
 use argus_dump::read::{Record, Scalar};
 use argus_facts::number::{element, number};
 
-use argus_facts::Expected;
+use argus_facts::{Expected, with_causes};
 
 use crate::metrics::{Judgement, Metrics, Pair, Tolerance, ToleranceError, judge, measure};
 use crate::search::Options;
@@ -104,7 +104,7 @@ pub(crate) fn compare(
     let reduction = expected.and_then(|expected| expected.reduction);
     let tolerance = match options.limits.tolerance(dtype, reduction) {
         Ok(tolerance) => tolerance,
-        Err(error) => return Comparison::unknown(record, with, error.to_string()),
+        Err(error) => return Comparison::unknown(record, with, with_causes(&error)),
     };
     // Elements that nobody defines are made equal on both sides.
     let masked = expected.and_then(|expected| expected.unchecked.as_deref()).map(|mask| {
@@ -136,7 +136,7 @@ pub(crate) fn compare_widened(
     };
     let tolerance = match options.limits.tolerance(dtype, None) {
         Ok(tolerance) => tolerance,
-        Err(error) => return Comparison::unknown(record, with, error.to_string()),
+        Err(error) => return Comparison::unknown(record, with, with_causes(&error)),
     };
     match widen(dtype, actual, elements) {
         Some(widened) => {
@@ -174,7 +174,7 @@ fn judged(
     });
     let pair = match pair {
         Ok(pair) => pair,
-        Err(error) => return Comparison::unknown(record, with, error.to_string()),
+        Err(error) => return Comparison::unknown(record, with, with_causes(&error)),
     };
     let judgement = judge(&pair, &tolerance);
     let agreement = match judgement.verdict {

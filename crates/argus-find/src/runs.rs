@@ -4,7 +4,8 @@
 //! behind it differs because its inputs do.
 
 use argus_abi::Kind;
-use argus_dump::read::{Dump, Record, Scalar};
+use argus_dump::read::{Dump, PayloadError, Record, Scalar};
+use argus_facts::with_causes;
 
 use crate::align::{Alignment, Side, align};
 use crate::arguments::{Arguments, pair_arguments};
@@ -85,7 +86,7 @@ fn compare(first: Side<'_>, at: usize, other: Side<'_>, place: usize) -> Same {
         match equal_bits(first.dump, one, other.dump, two) {
             Ok(true) => {}
             Ok(false) => return Same::Inputs,
-            Err(why) => return Same::Unknown(why),
+            Err(error) => return Same::Unknown(with_causes(&error)),
         }
     }
     if let Some(why) = unpaired.first() {
@@ -95,14 +96,14 @@ fn compare(first: Side<'_>, at: usize, other: Side<'_>, place: usize) -> Same {
         match equal_bits(first.dump, one, other.dump, two) {
             Ok(true) => {}
             Ok(false) => return Same::Outputs(one),
-            Err(why) => return Same::Unknown(why),
+            Err(error) => return Same::Unknown(with_causes(&error)),
         }
     }
     Same::Yes
 }
 
 /// Whether two records hold the same bits. Checksums tell without reading.
-fn equal_bits(left: &Dump, one: usize, right: &Dump, two: usize) -> Result<bool, String> {
+fn equal_bits(left: &Dump, one: usize, right: &Dump, two: usize) -> Result<bool, PayloadError> {
     let (a, b) = (left.record(one), right.record(two));
     if a.kind == Kind::Scalar {
         return Ok(scalar_bits(&a) == scalar_bits(&b));
@@ -112,9 +113,7 @@ fn equal_bits(left: &Dump, one: usize, right: &Dump, two: usize) -> Result<bool,
     {
         return Ok(one == two);
     }
-    let one = left.payload(&a).map_err(|error| error.to_string())?;
-    let two = right.payload(&b).map_err(|error| error.to_string())?;
-    Ok(one == two)
+    Ok(left.payload(&a)? == right.payload(&b)?)
 }
 
 fn scalar_bits(record: &Record) -> Option<u64> {

@@ -2,7 +2,7 @@
 
 use argus_abi::{DType, Kind, Stage};
 use argus_dump::read::{Dump, Record};
-use argus_facts::{Argument, Call, Expected, NoReference, References};
+use argus_facts::{Argument, Call, Expected, NoReference, References, with_causes};
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -206,7 +206,7 @@ fn pair(left: &Dump, one: usize, right: &Dump, two: usize, options: Options) -> 
     let payloads = left.payload(&actual).and_then(|actual| Ok((actual, right.payload(&expected)?)));
     match payloads {
         Ok((bytes, wanted)) => with_record(compare(&actual, bytes, wanted, label, None, options)),
-        Err(error) => Comparison::unknown(&actual, label, error.to_string()),
+        Err(error) => Comparison::unknown(&actual, label, with_causes(&error)),
     }
 }
 
@@ -218,11 +218,11 @@ fn task_golden(subject: Side<'_>, at: usize, folder: &Folder, options: Options) 
         let (dtype, elements) = (record.dtype?, record.numel()?);
         let (label, values) = match folder.values(place(&record), dtype, elements)? {
             Ok(found) => found,
-            Err(error) => return Some(Comparison::unknown(&record, String::new(), error.to_string())),
+            Err(error) => return Some(Comparison::unknown(&record, String::new(), with_causes(&error))),
         };
         let payload = match subject.dump.payload(&record) {
             Ok(payload) => payload,
-            Err(error) => return Some(Comparison::unknown(&record, label, error.to_string())),
+            Err(error) => return Some(Comparison::unknown(&record, label, with_causes(&error))),
         };
         Some(match values {
             Values::Own(bytes) => compare(&record, payload, &bytes, label, None, options),
@@ -247,7 +247,7 @@ fn task_isolated(subject: Side<'_>, at: usize, references: &dyn References, opti
     let expected = match expected(subject, task, references) {
         Ok(expected) => expected,
         Err(why) => {
-            finding.remarks.push(why.to_string());
+            finding.remarks.push(with_causes(&why));
             return finding;
         }
     };
@@ -262,7 +262,7 @@ fn task_isolated(subject: Side<'_>, at: usize, references: &dyn References, opti
                 (None, _) => {
                     Comparison::unknown(&record, label, "its reference says nothing about it".to_owned())
                 }
-                (_, Err(error)) => Comparison::unknown(&record, label, error.to_string()),
+                (_, Err(error)) => Comparison::unknown(&record, label, with_causes(&error)),
                 (Some(expected), Ok(payload)) => {
                     compare(&record, payload, &expected.bytes, label, Some(expected), options)
                 }

@@ -16,12 +16,13 @@ use argus_abi::Kind;
 use argus_dump::{
     DumpInfo, DumpOptions, DumpSummary, DumpWriter, OrchestrationArg, RunEnd, RunStatus, StatsMode,
 };
+use argus_facts::with_causes;
 use argus_runtime::{
     CaptureRequest, CapturedRun, Device, HostArgs, Injected, Opening, Program, RunConfig, RunError, RunReport,
 };
 use serde_json::{Value, json};
 
-pub use problem::RecordProblem;
+pub use problem::{Hint, RecordProblem};
 pub use request::RecordRequest;
 
 /// Names of what is run, for the dump.
@@ -97,18 +98,20 @@ pub fn record(
         }
         return RecordedRun { result, dump: None, waits: (0, 0), problems: Vec::new() };
     };
-    let mut problems: Vec<RecordProblem> = RecordProblem::of_account(&captured.account).into_iter().collect();
+    let ledger = captured.account.ledger.clone();
+    let total = ledger.total();
+    let mut problems: Vec<RecordProblem> = RecordProblem::of_account(captured.account).into_iter().collect();
     let end = RunEnd {
         status: if result.is_ok() { RunStatus::Complete } else { RunStatus::Failed },
-        error: result.as_ref().err().map(ToString::to_string),
-        ledger: captured.account.ledger.clone(),
+        error: result.as_ref().err().map(|error| with_causes(error)),
+        ledger,
         injections: device.injected().iter().map(injected).collect(),
         times: device.timed().map(|timed| timed.times.clone()).unwrap_or_default(),
     };
     let dump = match captured.sink.map(|writer| writer.finish(end)) {
         Some(Ok(summary)) => Some(summary),
         Some(Err(error)) => {
-            problems.push(RecordProblem::Dump(error.to_string()));
+            problems.push(RecordProblem::Dump(Arc::new(error)));
             None
         }
         None => None,
@@ -117,12 +120,11 @@ pub fn record(
         problems.extend(RecordProblem::of_selection(&selection, &program.kernels));
         problems.extend(RecordProblem::of_summary(request, summary));
     }
-    let total = captured.account.ledger.total();
     RecordedRun { result, dump, waits: (total.waits, total.wait_ns), problems }
 }
 
 fn refused(problem: RecordProblem) -> RecordedRun {
-    let result = Err(RunError::Capture(problem.to_string()));
+    let result = Err(RunError::Capture(Box::new(problem.clone())));
     RecordedRun { result, dump: None, waits: (0, 0), problems: vec![problem] }
 }
 

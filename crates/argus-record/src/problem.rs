@@ -1,18 +1,20 @@
-//! What is wrong with a capture, in words that say what to do.
+//! What is wrong with a capture, and what would help.
+
+use std::sync::Arc;
 
 use argus_capture::{Account, CaptureError};
-use argus_dump::DumpSummary;
-use argus_facts::{Level, Selection};
+use argus_dump::{DumpError, DumpSummary};
+use argus_facts::{Level, Selection, SelectorError};
 use argus_runtime::KernelTable;
 use thiserror::Error;
 
 use crate::request::RecordRequest;
 
 /// Why a capture is not what was asked for.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Clone, Debug, Error)]
 pub enum RecordProblem {
-    #[error("{0}")]
-    Selector(String),
+    #[error(transparent)]
+    Selector(#[from] SelectorError),
     #[error(
         "selector '{selector}' names the kernel '{kernel}', which the program does not have; it has {known}"
     )]
@@ -20,23 +22,40 @@ pub enum RecordProblem {
     #[error("selector '{selector}' matched no argument of any task; the kernels are {known}")]
     SelectedNothing { selector: String, known: String },
     #[error(
-        "nothing was captured: level {level} takes what the orchestration marks with dump(), and it marks \
-         nothing; use --dump-tensor=full, or --dump-select to choose without editing the program"
+        "nothing was captured: level {level} takes what the orchestration marks with dump(), and it marks nothing"
     )]
     NothingMarked { level: &'static str },
     #[error("nothing was captured: no task of the run has an argument")]
     Nothing,
-    #[error("the capture is incomplete: {entries} entries and {bytes} bytes of payload were lost{why}")]
-    Lost { entries: u64, bytes: u64, why: String },
-    #[error("the collector failed: {0}")]
-    Collector(String),
-    #[error("{0}")]
-    Dump(String),
+    /// Without a cause the capture memory was too small.
+    #[error("the capture is incomplete: {entries} entries and {bytes} bytes of payload were lost")]
+    Lost { entries: u64, bytes: u64, source: Option<Arc<CaptureError>> },
+    #[error("the collector failed")]
+    Collector(#[source] Arc<CaptureError>),
+    #[error(transparent)]
+    Dump(Arc<DumpError>),
     #[error("{count} arguments or tasks could not be captured; the manifest gives each with its reason")]
     Skipped { count: u64 },
 }
 
+/// What would give a complete capture.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Hint {
+    /// Capture everything, or select from outside.
+    CaptureUnmarked,
+    /// More memory for what is collected after the run, or collect while it goes on.
+    MoreMemory,
+}
+
 impl RecordProblem {
+    pub fn hint(&self) -> Option<Hint> {
+        match self {
+            RecordProblem::NothingMarked { .. } => Some(Hint::CaptureUnmarked),
+            RecordProblem::Lost { source: None, .. } => Some(Hint::MoreMemory),
+            _ => None,
+        }
+    }
+
     pub(crate) fn unknown_kernel(selection: &Selection, kernels: &KernelTable) -> Option<RecordProblem> {
         selection.selectors.iter().find_map(|selector| {
             let kernel = selector.kernels().find(|name| kernels.iter().all(|entry| entry.name != *name))?;
@@ -48,20 +67,15 @@ impl RecordProblem {
         })
     }
 
-    pub(crate) fn of_account(account: &Account) -> Option<RecordProblem> {
+    pub(crate) fn of_account(account: Account) -> Option<RecordProblem> {
         let total = account.ledger.total();
-        match (&account.failure, total.lost_entries, total.lost_bytes) {
+        match (account.failure, total.lost_entries, total.lost_bytes) {
             (None, 0, 0) => None,
-            (Some(failure), 0, 0) => Some(RecordProblem::Collector(failure.to_string())),
+            (Some(failure), 0, 0) => Some(RecordProblem::Collector(Arc::new(failure))),
             (failure, entries, bytes) => {
-                let why = match failure {
-                    // It would only say the numbers again.
-                    None | Some(CaptureError::DidNotFit { .. }) => {
-                        "; give more memory with --capture-memory or collect while the run goes on".into()
-                    }
-                    Some(failure) => format!(": {failure}"),
-                };
-                Some(RecordProblem::Lost { entries, bytes, why })
+                // It would only say the numbers again.
+                let failure = failure.filter(|failure| !matches!(failure, CaptureError::DidNotFit { .. }));
+                Some(RecordProblem::Lost { entries, bytes, source: failure.map(Arc::new) })
             }
         }
     }

@@ -36,8 +36,7 @@ impl Default for RecordRequest {
 
 impl RecordRequest {
     pub(crate) fn selection(&self) -> Result<Selection, RecordProblem> {
-        let parsed = self.selectors.iter().map(|text| Selector::parse(text)).collect::<Result<_, _>>();
-        let selectors = parsed.map_err(|error| RecordProblem::Selector(error.to_string()))?;
+        let selectors = self.selectors.iter().map(|text| Selector::parse(text)).collect::<Result<_, _>>()?;
         Ok(Selection { level: self.level, selectors })
     }
 

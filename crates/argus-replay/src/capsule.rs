@@ -16,17 +16,18 @@
 //! A file is written under another name and renamed, so that it is whole or not there. A reader believes nothing
 //! before the checksum, and nothing that contradicts itself after it.
 
+mod error;
+
 use std::fs;
-use std::io;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use argus_abi::args::{KernelAbi, LOCAL_CONTEXT_SLOT};
 use argus_abi::{DType, FuncId, MAX_DIMS, Member, Role, TaskId};
 use argus_gm::Fill;
 use serde::{Deserialize, Serialize};
-use thiserror::Error;
 use xxhash_rust::xxh3::Xxh3;
 
+pub use self::error::{CapsuleDamage, CapsuleError, NotHexadecimal, SlotDamage};
 use crate::task::{
     Argument, CapturedTask, Content, Identity, MemberKernel, TensorArgument, What, place_name,
 };
@@ -46,21 +47,6 @@ pub struct Capsule {
     pub task: CapturedTask,
     /// Version of the program that wrote it.
     pub written_by: String,
-}
-
-/// Why a capsule cannot be written or read.
-#[derive(Debug, Error)]
-pub enum CapsuleError {
-    #[error("{}: {source}", path.display())]
-    Io { path: PathBuf, source: io::Error },
-    #[error("{} is no capsule: {why}", path.display())]
-    NotACapsule { path: PathBuf, why: String },
-    #[error("{} is a capsule of version {found}; this program reads version {VERSION}", path.display())]
-    Version { path: PathBuf, found: u32 },
-    #[error("{} is damaged: {why}", path.display())]
-    Damaged { path: PathBuf, why: String },
-    #[error("slot {slot} cannot go into a capsule: {why}")]
-    Incomplete { slot: usize, why: String },
 }
 
 #[derive(Serialize, Deserialize)]
@@ -180,10 +166,9 @@ impl Capsule {
 
     /// Reads a whole file; `path` is for messages.
     pub fn from_bytes(bytes: &[u8], path: &Path) -> Result<Capsule, CapsuleError> {
-        let no_capsule = |why: &str| CapsuleError::NotACapsule { path: path.into(), why: why.into() };
-        let damaged = |why: String| CapsuleError::Damaged { path: path.into(), why };
+        let damaged = |source| CapsuleError::Damaged { path: path.into(), source };
         if bytes.len() < HEAD || bytes[..8] != MAGIC {
-            return Err(no_capsule("it does not begin as capsules do"));
+            return Err(CapsuleError::NotACapsule { path: path.into() });
         }
         let word = |at: usize| u64::from_le_bytes(bytes[at..at + 8].try_into().expect("eight bytes"));
         let version = word(8) as u32;
@@ -193,18 +178,17 @@ impl Capsule {
         let (header_len, payload_len) = (word(16), word(24));
         let rest = &bytes[HEAD..];
         if header_len.checked_add(payload_len) != Some(rest.len() as u64) {
-            let why = format!("it has {} bytes, its head says otherwise; it may have been cut", bytes.len());
-            return Err(damaged(why));
+            return Err(damaged(CapsuleDamage::Length { bytes: bytes.len() }));
         }
         if header_len > LARGEST_HEADER {
-            return Err(damaged(format!("a header of {header_len} bytes is too large")));
+            return Err(damaged(CapsuleDamage::LargeHeader { bytes: header_len }));
         }
         let (header, payload) = rest.split_at(header_len as usize);
         let expected = u128::from_le_bytes(bytes[32..48].try_into().expect("sixteen bytes"));
         if checksum(header, payload) != expected {
-            return Err(damaged("its checksum is wrong".into()));
+            return Err(damaged(CapsuleDamage::Checksum));
         }
-        let header: Header = serde_json::from_slice(header).map_err(|error| damaged(error.to_string()))?;
+        let header: Header = serde_json::from_slice(header).map_err(|error| damaged(error.into()))?;
         let written_by = header.argus.clone();
         let task = task(header, payload).map_err(damaged)?;
         Ok(Capsule { task, written_by })
@@ -276,13 +260,13 @@ fn header_content(content: &Content, payload: &mut Vec<u8>) -> HeaderContent {
     }
 }
 
-fn task(header: Header, payload: &[u8]) -> Result<CapturedTask, String> {
+fn task(header: Header, payload: &[u8]) -> Result<CapturedTask, CapsuleDamage> {
     let mut members: Vec<MemberKernel> = Vec::new();
     for HeaderMember { place, func_id, name } in header.members {
         let member = Member::ALL.into_iter().find(|&member| place_name(member) == place);
-        let member = member.ok_or_else(|| format!("there is no place '{place}' in a cluster"))?;
+        let Some(member) = member else { return Err(CapsuleDamage::NoPlace { place }) };
         if members.iter().any(|other| other.member == member) {
-            return Err(format!("two kernels at the place '{place}'"));
+            return Err(CapsuleDamage::PlaceTwice { place });
         }
         members.push(MemberKernel { member, func_id: FuncId(func_id), name });
     }
@@ -290,11 +274,12 @@ fn task(header: Header, payload: &[u8]) -> Result<CapturedTask, String> {
     for argument in header.arguments {
         let slot = argument.slot;
         if slot >= LOCAL_CONTEXT_SLOT || arguments.iter().any(|other| other.slot >= slot) {
-            return Err(format!("slot {slot} is out of range or out of order"));
+            return Err(CapsuleDamage::SlotOrder { slot });
         }
-        let wrong = |why: String| format!("slot {slot}: {why}");
-        let dtype =
-            DType::from_name(&argument.dtype).ok_or_else(|| wrong(format!("dtype {}", argument.dtype)))?;
+        let wrong = |source| CapsuleDamage::Slot { slot, source };
+        let Some(dtype) = DType::from_name(&argument.dtype) else {
+            return Err(wrong(SlotDamage::DType { dtype: argument.dtype }));
+        };
         let what = self::what(argument.what, dtype, payload).map_err(wrong)?;
         arguments.push(Argument { slot, name: argument.name, what, source: argument.source });
     }
@@ -311,7 +296,7 @@ fn task(header: Header, payload: &[u8]) -> Result<CapturedTask, String> {
         abi: match header.abi.as_str() {
             "raw" => KernelAbi::Raw,
             "tensors" => KernelAbi::Tensors,
-            other => return Err(format!("there is no abi '{other}'")),
+            _ => return Err(CapsuleDamage::Abi { abi: header.abi }),
         },
         fill: if header.fill == "zero" { Fill::Zero } else { Fill::Poison },
         completed: header.completed,
@@ -320,14 +305,14 @@ fn task(header: Header, payload: &[u8]) -> Result<CapturedTask, String> {
     })
 }
 
-fn what(what: HeaderWhat, dtype: DType, payload: &[u8]) -> Result<What, String> {
+fn what(what: HeaderWhat, dtype: DType, payload: &[u8]) -> Result<What, SlotDamage> {
     match what {
         HeaderWhat::Scalar { bits } => Ok(What::Scalar { dtype, bits: number(&bits)? }),
         HeaderWhat::Tensor { role, shape, strides, start_offset, address, before, after } => {
             if shape.is_empty() || shape.len() > MAX_DIMS || strides.len() != shape.len() {
-                return Err(format!("{} dimensions and {} strides", shape.len(), strides.len()));
+                return Err(SlotDamage::Dimensions { shape: shape.len(), strides: strides.len() });
             }
-            let role = Role::from_name(&role).ok_or_else(|| format!("there is no role '{role}'"))?;
+            let role = Role::from_name(&role).ok_or(SlotDamage::Role { role })?;
             let mut tensor = TensorArgument::contiguous(dtype, role, &shape);
             tensor.strides = strides;
             tensor.start_offset = number(&start_offset)?;
@@ -340,19 +325,17 @@ fn what(what: HeaderWhat, dtype: DType, payload: &[u8]) -> Result<What, String> 
     }
 }
 
-fn content(content: HeaderContent, payload: &[u8], expected: Option<u64>) -> Result<Content, String> {
+fn content(content: HeaderContent, payload: &[u8], expected: Option<u64>) -> Result<Content, SlotDamage> {
     match content {
         HeaderContent::Unneeded => Ok(Content::Unneeded),
         HeaderContent::Missing { missing } => Ok(Content::Missing(missing)),
         HeaderContent::Bytes { offset, size } => {
             if Some(size) != expected {
-                return Err(format!("a payload of {size} bytes for a view of {expected:?}"));
+                return Err(SlotDamage::PayloadSize { size, view: expected });
             }
             let range = usize::try_from(offset).ok().zip(usize::try_from(size).ok());
             let bytes = range.and_then(|(offset, size)| payload.get(offset..offset.checked_add(size)?));
-            bytes
-                .map(|bytes| Content::Bytes(bytes.to_vec()))
-                .ok_or_else(|| format!("a payload of {size} bytes at {offset} is not in the file"))
+            bytes.map(|bytes| Content::Bytes(bytes.to_vec())).ok_or(SlotDamage::PayloadPlace { offset, size })
         }
     }
 }
@@ -368,8 +351,8 @@ fn hex(value: u64) -> String {
     format!("0x{value:x}")
 }
 
-fn number(text: &str) -> Result<u64, String> {
+fn number(text: &str) -> Result<u64, NotHexadecimal> {
     let digits = text.strip_prefix("0x");
     let value = digits.and_then(|digits| u64::from_str_radix(digits, 16).ok());
-    value.ok_or_else(|| format!("'{text}' is no hexadecimal number"))
+    value.ok_or_else(|| NotHexadecimal { text: text.to_owned() })
 }

@@ -6,7 +6,7 @@
 
 use argus_abi::{DType, Role};
 use argus_chip::Chip;
-use argus_facts::number;
+use argus_facts::{number, with_causes};
 use argus_runtime::KernelTable;
 
 use crate::error::ReplayError;
@@ -94,8 +94,16 @@ pub struct Sample {
 pub struct Flaky {
     /// Counted from 1.
     pub run: u32,
-    /// Output and first element that came out otherwise, or why the run failed.
-    pub what: Result<(usize, u64), String>,
+    pub change: Change,
+}
+
+/// How a run differs from the first one.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// The first element that came out otherwise.
+    Output { slot: usize, element: u64 },
+    /// The run failed, and why.
+    Failed(String),
 }
 
 /// Runs a task and judges every output; `times` runs with the pattern of the run look for flakiness.
@@ -114,7 +122,7 @@ pub fn replay(
     }
     let quiet = Options { timeout: options.timeout, ..Options::default() };
     let other = run(task, kernels, chip, Poison::OTHER, &quiet)?;
-    proof.fails_otherwise = other.result.as_ref().err().map(ToString::to_string);
+    proof.fails_otherwise = other.result.as_ref().err().map(|error| with_causes(error));
     for (slot, tensor) in task.outputs() {
         let find = |outcome: &'_ Outcome| outcome.outputs.iter().position(|output| output.slot == slot);
         let (Some(first), Some(second)) = (find(&proof.outcome), find(&other)) else { continue };
@@ -124,13 +132,11 @@ pub fn replay(
     }
     for number in 2..=times {
         let again = run(task, kernels, chip, poison, &quiet)?;
-        let what = match &again.result {
-            Err(error) => Some(Err(error.to_string())),
-            Ok(_) => first_change(task, &proof.outcome.outputs, &again.outputs).map(Ok),
+        let change = match &again.result {
+            Err(error) => Some(Change::Failed(with_causes(error))),
+            Ok(_) => first_change(task, &proof.outcome.outputs, &again.outputs),
         };
-        if let Some(what) = what {
-            proof.flaky.push(Flaky { run: number, what });
-        }
+        proof.flaky.extend(change.map(|change| Flaky { run: number, change }));
     }
     Ok(proof)
 }
@@ -224,11 +230,11 @@ fn bits(element: &[u8]) -> u64 {
 }
 
 /// The first element that two runs disagree about.
-fn first_change(task: &CapturedTask, one: &[Output], two: &[Output]) -> Option<(usize, u64)> {
+fn first_change(task: &CapturedTask, one: &[Output], two: &[Output]) -> Option<Change> {
     one.iter().zip(two).find_map(|(one, two)| {
         let width = task.outputs().find(|(slot, _)| *slot == one.slot)?.1.dtype.size();
         let at = one.bytes.iter().zip(&two.bytes).position(|(a, b)| a != b)?;
-        Some((one.slot, (at / width) as u64))
+        Some(Change::Output { slot: one.slot, element: (at / width) as u64 })
     })
 }
 

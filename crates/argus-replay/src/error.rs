@@ -5,6 +5,7 @@ use argus_gm::view::ViewError;
 use thiserror::Error;
 
 use crate::capsule::CapsuleError;
+use crate::observe::LookError;
 use crate::select::SelectError;
 use crate::spec::SpecError;
 use crate::substitute::SubstituteError;
@@ -20,6 +21,8 @@ pub enum ReplayError {
     Substitute(#[from] SubstituteError),
     #[error(transparent)]
     Capsule(#[from] CapsuleError),
+    #[error(transparent)]
+    Look(#[from] LookError),
     #[error(transparent)]
     Memory(#[from] MemoryError),
     #[error(transparent)]
@@ -59,7 +62,4 @@ pub enum ReplayError {
 
     #[error("{kernels} kernels cannot share one cluster: it has one aic and two aiv cores")]
     Cluster { kernels: usize },
-
-    #[error("'{text}' is no {what}: {why}")]
-    Look { text: String, what: &'static str, why: String },
 }

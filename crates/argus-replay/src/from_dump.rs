@@ -6,6 +6,7 @@
 use argus_abi::args::{GLOBAL_CONTEXT_SLOT, KernelAbi, LOCAL_CONTEXT_SLOT};
 use argus_abi::{Kind, MAX_DIMS, Stage, TaskId, TaskState};
 use argus_dump::read::{Age, Dump, Record, Scalar};
+use argus_facts::with_causes;
 use argus_gm::Fill;
 
 use crate::code::Code;
@@ -242,6 +243,6 @@ fn content(dump: &Dump, record: &Record) -> Content {
             let whole = record.logical_bytes.map_or_else(|| "?".into(), |bytes| bytes.to_string());
             Content::Missing(format!("only {} of its {whole} bytes were kept", bytes.len()))
         }
-        Err(error) => Content::Missing(error.to_string()),
+        Err(error) => Content::Missing(with_causes(&error)),
     }
 }

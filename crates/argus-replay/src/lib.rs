@@ -56,7 +56,7 @@ pub use code::Code;
 pub use compare::{Difference, Judgement, Proof, Verdict, replay};
 pub use error::ReplayError;
 pub use hint::Hint;
-pub use observe::{Probe, Seen, Sighting, Watch};
+pub use observe::{LookError, Probe, Seen, Sighting, Watch};
 pub use rebuild::{Poison, Rebuilt};
 pub use run::{Buffer, Options, Outcome, run};
 pub use select::{Listed, Listing, SelectError, Selection};

@@ -4,13 +4,15 @@
 //! instruction when that is complete. A *break* ends the kernel at the first instruction that writes a NaN.
 //! None of them changes what the kernel computes.
 
+use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use argus_abi::{DType, Member};
 use argus_facts::number;
 use argus_gm::GlobalMemory;
-use argus_tile::{Core, LogEntry, LogOperand, Observer, Opcode, Place, Tile};
+use argus_tile::{Core, Fault, KernelResult, LogEntry, LogOperand, Observer, Opcode, Place, Tile};
+use thiserror::Error;
 
 use crate::error::ReplayError;
 use crate::rebuild::Rebuilt;
@@ -19,6 +21,27 @@ use crate::rebuild::Rebuilt;
 const KEPT: usize = 1000;
 /// Elements of an operand that are looked at at most.
 const ELEMENTS: usize = 1 << 20;
+
+/// Why nothing can be looked at there.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum LookError {
+    #[error(
+        "'{text}' is not an element to watch: write SLOT[INDEX] or SLOT[ROW,COLUMN], as in 2[17] or 2[1,3]"
+    )]
+    WatchForm { text: String },
+    #[error("'{watch}' is not an element to watch: slot {} is not a tensor; tensors are in slots {known}", watch.slot)]
+    NoTensor { watch: Watch, known: String },
+    #[error("'{watch}' is not an element to watch: the tensor has the shape {shape:?}")]
+    NoElement { watch: Watch, shape: Vec<u32> },
+    #[error("'{text}' is not a probe: write TILE@INSTR, as in dst@12, dst@TMATMUL or src@TSTORE#2")]
+    ProbeForm { text: String },
+    #[error("'{text}' is not a probe: there is no instruction '{name}'; there are {}", opcodes())]
+    NoInstruction { text: String, name: String },
+}
+
+fn opcodes() -> String {
+    Opcode::ALL.iter().map(|opcode| opcode.name()).collect::<Vec<_>>().join(", ")
+}
 
 /// One element of an argument.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -30,17 +53,20 @@ pub struct Watch {
 
 impl Watch {
     /// Parses `SLOT[INDEX]` or `SLOT[I,J,...]`.
-    pub fn parse(text: &str) -> Result<Watch, ReplayError> {
-        let wrong = || ReplayError::Look {
-            text: text.into(),
-            what: "element to watch",
-            why: "write SLOT[INDEX] or SLOT[ROW,COLUMN], as in 2[17] or 2[1,3]".into(),
-        };
+    pub fn parse(text: &str) -> Result<Watch, LookError> {
+        let wrong = || LookError::WatchForm { text: text.into() };
         let (slot, rest) = text.split_once('[').ok_or_else(wrong)?;
         let list = rest.strip_suffix(']').ok_or_else(wrong)?;
         let index: Result<Vec<u32>, _> = list.split(',').map(|number| number.trim().parse()).collect();
         let (slot, index) = (slot.trim().parse().map_err(|_| wrong())?, index.map_err(|_| wrong())?);
         Ok(Watch { slot, index })
+    }
+}
+
+impl fmt::Display for Watch {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let index: Vec<String> = self.index.iter().map(u32::to_string).collect();
+        write!(f, "{}[{}]", self.slot, index.join(","))
     }
 }
 
@@ -63,9 +89,8 @@ pub enum At {
 
 impl Probe {
     /// Parses `TILE@INSTR`, where INSTR is a number, an opcode, or `OPCODE#N`.
-    pub fn parse(text: &str) -> Result<Probe, ReplayError> {
-        let wrong = |why: String| ReplayError::Look { text: text.into(), what: "probe", why };
-        let form = || wrong("write TILE@INSTR, as in dst@12, dst@TMATMUL or src@TSTORE#2".into());
+    pub fn parse(text: &str) -> Result<Probe, LookError> {
+        let form = || LookError::ProbeForm { text: text.into() };
         let (operand, instruction) = text.split_once('@').ok_or_else(form)?;
         if operand.is_empty() {
             return Err(form());
@@ -78,10 +103,8 @@ impl Probe {
             return Ok(Probe { operand: operand.into(), instruction: At::Number(number) });
         }
         let opcode = Opcode::ALL.iter().copied().find(|opcode| opcode.name().eq_ignore_ascii_case(sort));
-        let opcode = opcode.ok_or_else(|| {
-            let known: Vec<&str> = Opcode::ALL.iter().map(|opcode| opcode.name()).collect();
-            wrong(format!("there is no instruction '{sort}'; there are {}", known.join(", ")))
-        })?;
+        let unknown = || LookError::NoInstruction { text: text.into(), name: sort.into() };
+        let opcode = opcode.ok_or_else(unknown)?;
         Ok(Probe { operand: operand.into(), instruction: At::Sort(opcode, number) })
     }
 }
@@ -184,16 +207,12 @@ impl Desk {
 
 impl Watched {
     fn new(watch: &Watch, rebuilt: &Rebuilt) -> Result<Watched, ReplayError> {
-        let wrong = |why: String| ReplayError::Look {
-            text: format!("{}[{}]", watch.slot, join(&watch.index)),
-            what: "element to watch",
-            why,
-        };
         let placed = rebuilt.placed.iter().find(|placed| placed.slot == watch.slot).ok_or_else(|| {
             let slots: Vec<String> = rebuilt.placed.iter().map(|placed| placed.slot.to_string()).collect();
-            wrong(format!("slot {} is no tensor; tensors are in slots {}", watch.slot, slots.join(", ")))
+            LookError::NoTensor { watch: watch.clone(), known: slots.join(", ") }
         })?;
         let tensor = &placed.tensor;
+        let no_element = || LookError::NoElement { watch: watch.clone(), shape: tensor.shape().to_vec() };
         let mut index = watch.index.clone();
         if index.len() == 1 && tensor.rank() > 1 {
             let mut flat = u64::from(index[0]);
@@ -203,23 +222,19 @@ impl Watched {
                 (*place, flat) = ((flat % extent) as u32, flat / extent);
             }
             if flat > 0 {
-                return Err(wrong(format!("the tensor has the shape {:?}", tensor.shape())));
+                return Err(no_element().into());
             }
         }
         let offset = tensor.element_offset(&index);
         let dtype = tensor.dtype().filter(|dtype| dtype.bits() >= 8);
         let (Some(offset), Some(dtype)) = (offset, dtype) else {
-            return Err(wrong(format!("the tensor has the shape {:?}", tensor.shape())));
+            return Err(no_element().into());
         };
         let address = tensor.addr + offset * dtype.size() as u64;
         let mut bytes = [0; 8];
         rebuilt.memory.read(address, &mut bytes[..dtype.size()])?;
         Ok(Watched { watch: watch.clone(), address, dtype, last: AtomicU64::new(u64::from_le_bytes(bytes)) })
     }
-}
-
-fn join(index: &[u32]) -> String {
-    index.iter().map(u32::to_string).collect::<Vec<_>>().join(",")
 }
 
 const OPCODES: usize = Opcode::ALL.len();
@@ -234,7 +249,7 @@ struct Lookout {
 }
 
 impl Observer for Lookout {
-    fn after(&mut self, core: &mut Core, index: u64, entry: &LogEntry) -> Result<(), String> {
+    fn after(&mut self, core: &mut Core, index: u64, entry: &LogEntry) -> KernelResult {
         self.counts[entry.opcode as usize] += 1;
         let desk = Arc::clone(&self.desk);
         let stores = |operand: &LogOperand| operand.written && matches!(operand.place, Place::Global { .. });
@@ -263,7 +278,7 @@ impl Observer for Lookout {
                 match first_nan(core, &desk.memory, operand) {
                     None => Ok(()),
                     Some((row, col, of)) => {
-                        Err(format!("it wrote a NaN to {}[{row}, {col}], {of}", operand.name))
+                        Err(Fault::kernel(format!("it wrote a NaN to {}[{row}, {col}], {of}", operand.name)))
                     }
                 }
             });

@@ -23,10 +23,10 @@ use crate::substitute::{SubstituteError, Value, bits_of};
 use crate::task::{Argument, Content, TensorArgument, What};
 
 /// What is wrong with an argument list.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Debug, Error)]
 pub enum SpecError {
-    #[error("the argument spec is not JSON: {0}")]
-    Json(String),
+    #[error("the argument spec is not JSON")]
+    Json(#[source] serde_json::Error),
     #[error(
         "{path}: an argument spec is a list of arguments, or an object with the key 'args' that holds one"
     )]
@@ -39,7 +39,7 @@ pub enum SpecError {
     UnknownKey { path: String, key: String, kind: &'static str, known: &'static str },
     #[error("{path}: unknown kind '{kind}'; there are tensor and scalar")]
     Kind { path: String, kind: String },
-    #[error("{path}: {found} is no {wanted}")]
+    #[error("{path}: {found} is not a {wanted}")]
     Type { path: String, found: String, wanted: &'static str },
     #[error("{path}: index {index} is negative; slots are 0 to {}", LOCAL_CONTEXT_SLOT - 1)]
     Negative { path: String, index: i64 },
@@ -53,12 +53,12 @@ pub enum SpecError {
     Duplicate { path: String, index: u64, other: String },
     #[error("{path}: unknown dtype '{dtype}'; there are {known}")]
     DType { path: String, dtype: String, known: String },
-    #[error("{path}: '{found}' is no {what}; there are {known}")]
+    #[error("{path}: '{found}' is not a {what}; there are {known}")]
     Word { path: String, found: String, what: &'static str, known: &'static str },
     #[error("{path}: {value} does not fit {dtype}")]
     Value { path: String, value: String, dtype: String },
-    #[error("{path}: {why}")]
-    Fill { path: String, why: SubstituteError },
+    #[error("{path}")]
+    Fill { path: String, source: SubstituteError },
     #[error("{path}: a tensor has 1 to {MAX_DIMS} dimensions of 1 to {}, not {found}", u32::MAX)]
     Shape { path: String, found: String },
 }
@@ -70,7 +70,7 @@ const SCALAR_KEYS: &str = "kind, index, name, dtype, value, pack_mode";
 
 /// The arguments, by slot.
 pub fn parse(text: &[u8]) -> Result<Vec<Argument>, SpecError> {
-    let json: Json = serde_json::from_slice(text).map_err(|error| SpecError::Json(error.to_string()))?;
+    let json: Json = serde_json::from_slice(text).map_err(SpecError::Json)?;
     let (path, list) = match &json {
         Json::Array(list) => ("$".to_owned(), list),
         Json::Object(object) => match object.get("args") {
@@ -143,8 +143,9 @@ impl Item<'_> {
         };
         if role != Role::Output || fill.is_some() {
             let value = fill.map_or(Value::Zero, |(_, value)| value);
-            let bytes =
-                value.fill(slot, &tensor).map_err(|why| SpecError::Fill { path: self.at("fill"), why })?;
+            let bytes = value
+                .fill(slot, &tensor)
+                .map_err(|source| SpecError::Fill { path: self.at("fill"), source })?;
             tensor.before = Content::Bytes(bytes);
         }
         if role != Role::Input {

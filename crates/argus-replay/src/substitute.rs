@@ -3,14 +3,15 @@
 //! What goes in: `SLOT=WHAT` as typed, where WHAT is a number, `random`, `random:SEED`, `zero` or the name of a
 //! `.npy` file. What goes out: the bytes of the slot's view. The same text gives the same bytes everywhere.
 
-use std::fs::File;
-use std::io::{BufReader, Read};
-use std::path::{Path, PathBuf};
+mod npy;
+
+use std::path::PathBuf;
 
 use argus_abi::{DType, Role};
 use half::{bf16, f16};
 use thiserror::Error;
 
+pub use self::npy::NpyError;
 use crate::error::ReplayError;
 use crate::task::{Argument, CapturedTask, Content, TensorArgument, What};
 
@@ -36,21 +37,27 @@ pub enum Value {
 }
 
 /// Why a slot cannot be given a value.
-#[derive(Clone, Debug, PartialEq, Eq, Error)]
+#[derive(Debug, Error)]
 pub enum SubstituteError {
     #[error(
-        "'{text}' is no SLOT=VALUE; write 3=1.5, 3=0x3fc00000 (raw bits), 3=random, 3=random:7, 3=zero or \
+        "'{text}' is not SLOT=VALUE; write 3=1.5, 3=0x3fc00000 (raw bits), 3=random, 3=random:7, 3=zero or \
          3=file.npy"
     )]
     Form { text: String },
     #[error("slot {slot} is given twice")]
     Twice { slot: usize },
-    #[error("slot {slot}: '{text}' is no {dtype}{why}")]
-    Number { slot: usize, text: String, dtype: &'static str, why: &'static str },
+    #[error("slot {slot}: '{text}' is not a value of {dtype}")]
+    NotANumber { slot: usize, text: String, dtype: DType },
+    #[error("slot {slot}: '{text}' is not a value of {dtype}: out of range")]
+    OutOfRange { slot: usize, text: String, dtype: DType },
+    #[error("slot {slot}: '{text}' is not a value of {dtype}: too many bits")]
+    TooManyBits { slot: usize, text: String, dtype: DType },
+    #[error("slot {slot}: '{text}' is not a value of {dtype}: give its raw bits as 0x..")]
+    RawBitsOnly { slot: usize, text: String, dtype: DType },
     #[error("slot {slot} is a scalar; {what} is for tensors")]
     Scalar { slot: usize, what: &'static str },
-    #[error("slot {slot}: {}: {why}", path.display())]
-    Npy { slot: usize, path: PathBuf, why: String },
+    #[error("slot {slot}: {}", path.display())]
+    Npy { slot: usize, path: PathBuf, source: NpyError },
     #[error("slot {slot} has too many elements")]
     TooLarge { slot: usize },
 }
@@ -117,8 +124,8 @@ impl Value {
         match self {
             Value::Zero => Ok(vec![0; bytes]),
             Value::Number(text) => {
-                let bits = bits_of(text, Some(tensor.dtype))
-                    .map_err(|why| number_error(slot, text, tensor.dtype, why))?;
+                let bits =
+                    bits_of(text, Some(tensor.dtype)).map_err(|why| why.of(slot, text, tensor.dtype))?;
                 Ok(repeat(tensor.dtype, bits, bytes, width))
             }
             Value::Random { seed } => {
@@ -134,7 +141,8 @@ impl Value {
                 Ok(out)
             }
             Value::Npy(path) => {
-                read_npy(path, tensor).map_err(|why| SubstituteError::Npy { slot, path: path.clone(), why })
+                let failed = |source| SubstituteError::Npy { slot, path: path.clone(), source };
+                npy::read(path, tensor).map_err(failed)
             }
         }
     }
@@ -191,7 +199,7 @@ fn replace(argument: &mut Argument, value: &Value) -> Result<(), SubstituteError
                 Value::Zero => (dtype.unwrap_or(DType::U64), 0),
                 Value::Number(text) => {
                     let shown = dtype.unwrap_or_else(|| literal_type(text));
-                    (shown, bits_of(text, dtype).map_err(|why| number_error(slot, text, shown, why))?)
+                    (shown, bits_of(text, dtype).map_err(|why| why.of(slot, text, shown))?)
                 }
                 Value::Random { .. } => return Err(only_for_tensors("random")),
                 Value::Npy(_) => return Err(only_for_tensors("a .npy file")),
@@ -203,8 +211,25 @@ fn replace(argument: &mut Argument, value: &Value) -> Result<(), SubstituteError
     Ok(())
 }
 
-fn number_error(slot: usize, text: &str, dtype: DType, why: &'static str) -> SubstituteError {
-    SubstituteError::Number { slot, text: text.into(), dtype: dtype.name(), why }
+/// Why a literal has no bits in an element type.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum NoBits {
+    NotANumber,
+    OutOfRange,
+    TooMany,
+    RawOnly,
+}
+
+impl NoBits {
+    fn of(self, slot: usize, text: &str, dtype: DType) -> SubstituteError {
+        let text = text.to_owned();
+        match self {
+            NoBits::NotANumber => SubstituteError::NotANumber { slot, text, dtype },
+            NoBits::OutOfRange => SubstituteError::OutOfRange { slot, text, dtype },
+            NoBits::TooMany => SubstituteError::TooManyBits { slot, text, dtype },
+            NoBits::RawOnly => SubstituteError::RawBitsOnly { slot, text, dtype },
+        }
+    }
 }
 
 /// What a literal alone says about its type.
@@ -214,28 +239,28 @@ fn literal_type(text: &str) -> DType {
 }
 
 /// The bits of a literal in an element type; without one, integers are 64 bits and everything else an f32.
-pub(crate) fn bits_of(text: &str, dtype: Option<DType>) -> Result<u64, &'static str> {
+pub(crate) fn bits_of(text: &str, dtype: Option<DType>) -> Result<u64, NoBits> {
     let dtype = dtype.unwrap_or_else(|| literal_type(text));
     if let Some(hex) = text.strip_prefix("0x") {
-        let bits = u64::from_str_radix(hex, 16).map_err(|_| "")?;
+        let bits = u64::from_str_radix(hex, 16).map_err(|_| NoBits::NotANumber)?;
         let width = dtype.bits();
-        return if width < 64 && bits >> width != 0 { Err(": too many bits") } else { Ok(bits) };
+        return if width < 64 && bits >> width != 0 { Err(NoBits::TooMany) } else { Ok(bits) };
     }
-    let float = || text.parse::<f64>().map_err(|_| "");
-    let signed = |bits: u32| -> Result<u64, &'static str> {
-        let value: i128 = text.parse().map_err(|_| "")?;
+    let float = || text.parse::<f64>().map_err(|_| NoBits::NotANumber);
+    let signed = |bits: u32| -> Result<u64, NoBits> {
+        let value: i128 = text.parse().map_err(|_| NoBits::NotANumber)?;
         let half = 1i128 << (bits - 1);
         // An unsigned literal of the same width is welcome: raw 64-bit scalars are often written so.
         let fits = value >= -half && value < 2 * half;
-        if fits { Ok(value as u64 & (u64::MAX >> (64 - bits))) } else { Err(": out of range") }
+        if fits { Ok(value as u64 & (u64::MAX >> (64 - bits))) } else { Err(NoBits::OutOfRange) }
     };
-    let unsigned = |bits: u32| -> Result<u64, &'static str> {
-        let value: i128 = text.parse().map_err(|_| "")?;
+    let unsigned = |bits: u32| -> Result<u64, NoBits> {
+        let value: i128 = text.parse().map_err(|_| NoBits::NotANumber)?;
         let fits = value >= 0 && value < 1i128 << bits;
-        if fits { Ok(value as u64) } else { Err(": out of range") }
+        if fits { Ok(value as u64) } else { Err(NoBits::OutOfRange) }
     };
     match dtype {
-        DType::F32 => Ok(u64::from(text.parse::<f32>().map_err(|_| "")?.to_bits())),
+        DType::F32 => Ok(u64::from(text.parse::<f32>().map_err(|_| NoBits::NotANumber)?.to_bits())),
         DType::F16 => Ok(u64::from(f16::from_f64(float()?).to_bits())),
         DType::Bf16 => Ok(u64::from(bf16::from_f64(float()?).to_bits())),
         DType::I8 => signed(8),
@@ -249,9 +274,9 @@ pub(crate) fn bits_of(text: &str, dtype: Option<DType>) -> Result<u64, &'static 
         DType::Bool => match text {
             "0" | "false" => Ok(0),
             "1" | "true" => Ok(1),
-            _ => Err(""),
+            _ => Err(NoBits::NotANumber),
         },
-        DType::Fp8E4M3Fn | DType::Fp8E8M0 | DType::Fp4E2M1 => Err(": give its raw bits as 0x.."),
+        DType::Fp8E4M3Fn | DType::Fp8E8M0 | DType::Fp4E2M1 => Err(NoBits::RawOnly),
     }
 }
 
@@ -296,69 +321,19 @@ impl Random {
     }
 }
 
-/// The elements of an array, whose type and shape must be those of the view.
-fn read_npy(path: &Path, tensor: &TensorArgument) -> Result<Vec<u8>, String> {
-    let file = File::open(path).map_err(|error| error.to_string())?;
-    let mut reader = BufReader::new(file);
-    let header = npyz::NpyHeader::from_reader(&mut reader).map_err(|error| error.to_string())?;
-    let expected: Vec<u64> = tensor.shape.iter().map(|&extent| extent.into()).collect();
-    if header.shape() != expected {
-        return Err(format!("its shape is {:?}, the view's is {expected:?}", header.shape()));
-    }
-    let found = header.dtype().descr();
-    let found = found.trim_matches('\'');
-    let allowed = npy_types(tensor.dtype);
-    if !allowed.contains(&found) {
-        return Err(format!(
-            "its elements are {found}, {} is written as {}",
-            tensor.dtype,
-            allowed.join(" or ")
-        ));
-    }
-    if header.order() == npyz::Order::Fortran && expected.len() > 1 {
-        return Err("it is in Fortran order; save numpy.ascontiguousarray of it".into());
-    }
-    let bytes = tensor.logical_bytes().ok_or("its size cannot be counted")?;
-    let mut content = Vec::new();
-    reader.take(bytes).read_to_end(&mut content).map_err(|error| error.to_string())?;
-    if content.len() as u64 != bytes {
-        return Err(format!("it ends after {} of {bytes} bytes", content.len()));
-    }
-    Ok(content)
-}
-
-/// How numpy spells an element type; those it does not know are kept as raw bits.
-fn npy_types(dtype: DType) -> &'static [&'static str] {
-    match dtype {
-        DType::F32 => &["<f4"],
-        DType::F16 => &["<f2"],
-        DType::Bf16 => &["<u2", "<V2", "|V2"],
-        DType::I8 => &["|i1"],
-        DType::I16 => &["<i2"],
-        DType::I32 => &["<i4"],
-        DType::I64 => &["<i8"],
-        DType::U16 => &["<u2"],
-        DType::U32 => &["<u4"],
-        DType::U64 => &["<u8"],
-        DType::Bool => &["|b1", "|u1"],
-        DType::U8 => &["|u1"],
-        DType::Fp8E4M3Fn | DType::Fp8E8M0 => &["|u1", "|V1"],
-        DType::Fp4E2M1 => &["(two elements share a byte: give raw bits)"],
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
     fn what_is_typed_is_understood_or_refused_with_examples() {
-        let parse = |text| Substitute::parse(text).map(|substitute| (substitute.slot, substitute.value));
-        assert_eq!(parse("3=1.5"), Ok((3, Value::Number("1.5".into()))));
-        assert_eq!(parse("0=random"), Ok((0, Value::Random { seed: 0 })));
-        assert_eq!(parse("0=random:7"), Ok((0, Value::Random { seed: 7 })));
-        assert_eq!(parse("12=zero"), Ok((12, Value::Zero)));
-        assert_eq!(parse("1=a/b.npy"), Ok((1, Value::Npy("a/b.npy".into()))));
+        let parse =
+            |text| Substitute::parse(text).map(|substitute| (substitute.slot, substitute.value)).unwrap();
+        assert_eq!(parse("3=1.5"), (3, Value::Number("1.5".into())));
+        assert_eq!(parse("0=random"), (0, Value::Random { seed: 0 }));
+        assert_eq!(parse("0=random:7"), (0, Value::Random { seed: 7 }));
+        assert_eq!(parse("12=zero"), (12, Value::Zero));
+        assert_eq!(parse("1=a/b.npy"), (1, Value::Npy("a/b.npy".into())));
         for text in ["3", "=1", "x=1", "3=", "3=blue", "-1=2", "3=random:x"] {
             let error = Substitute::parse(text).unwrap_err();
             assert!(error.to_string().contains("3=random:7"), "{error}");
@@ -376,10 +351,11 @@ mod tests {
         assert_eq!(bits_of("-1", None), Ok(u64::MAX));
         assert_eq!(bits_of("1.0", None), Ok(0x3f80_0000));
         assert_eq!(bits_of("0x3f80", Some(DType::Bf16)), Ok(0x3f80));
-        assert!(bits_of("0x13f80", Some(DType::Bf16)).is_err());
-        assert!(bits_of("300", Some(DType::U8)).is_err());
-        assert!(bits_of("-1", Some(DType::U8)).is_err());
-        assert!(bits_of("1.5", Some(DType::I32)).is_err());
+        assert_eq!(bits_of("0x13f80", Some(DType::Bf16)), Err(NoBits::TooMany));
+        assert_eq!(bits_of("300", Some(DType::U8)), Err(NoBits::OutOfRange));
+        assert_eq!(bits_of("-1", Some(DType::U8)), Err(NoBits::OutOfRange));
+        assert_eq!(bits_of("1.5", Some(DType::I32)), Err(NoBits::NotANumber));
+        assert_eq!(bits_of("1.5", Some(DType::Fp8E8M0)), Err(NoBits::RawOnly));
     }
 
     #[test]

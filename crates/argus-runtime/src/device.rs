@@ -184,11 +184,11 @@ impl Device {
         let started = self.prepare(program, args, config).and_then(|stage| {
             let Stage { entry, clusters, control_threads, .. } = &stage;
             let opening = Opening { clusters: *clusters, control_threads: *control_threads, entry };
-            let sink = open(&opening).map_err(|error| RunError::Capture(error.to_string()))?;
+            let sink = open(&opening).map_err(RunError::Capture)?;
             // One lane per control thread that schedules, and one for the orchestration.
             let capture = self.capture_config(request.collect, stage.lanes + 1);
             let (session, recorders) =
-                Session::start(capture, sink).map_err(|error| RunError::Capture(error.to_string()))?;
+                Session::start(capture, sink).map_err(|error| RunError::Capture(error.into()))?;
             Ok((stage, session, recorders))
         });
         let (stage, session, mut recorders) = match started {

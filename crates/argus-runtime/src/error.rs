@@ -1,5 +1,6 @@
 //! How a run fails, in words for its author.
 
+use std::error::Error as Cause;
 use std::time::Duration;
 
 use argus_abi::{CoreType, FatalCode, TaskId};
@@ -78,12 +79,16 @@ pub enum RunError {
     Memory(#[from] MemoryError),
     #[error(transparent)]
     Fatal(#[from] Fatal),
-    #[error("{site} failed: {fault}")]
-    KernelFault { site: KernelSite, fault: Fault },
+    #[error("{site} failed")]
+    KernelFault {
+        site: KernelSite,
+        #[source]
+        fault: Fault,
+    },
     #[error("{site} panicked{at}: {message}")]
     KernelPanic { site: KernelSite, at: String, message: String },
-    #[error("capture cannot start: {0}")]
-    Capture(String),
+    #[error("capture cannot start")]
+    Capture(#[source] Box<dyn Cause + Send + Sync>),
     #[error("the collector panicked, so the graph of the run is lost")]
     GraphLost,
     #[error(transparent)]

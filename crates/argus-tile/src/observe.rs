@@ -3,7 +3,6 @@
 use core::fmt;
 
 use crate::core::{Caller, Core};
-use crate::fault::{Fault, FaultKind};
 use crate::kernel::KernelResult;
 use crate::log::LogEntry;
 
@@ -11,9 +10,9 @@ use crate::log::LogEntry;
 ///
 /// It sees the core's memories through [`Core::peek`]. It issues no instructions of its own.
 pub trait Observer: fmt::Debug + Send {
-    /// Instruction number `index` of the kernel, counted from 1, is complete. A complaint ends the kernel with
-    /// a fault at this instruction.
-    fn after(&mut self, core: &mut Core, index: u64, entry: &LogEntry) -> Result<(), String>;
+    /// Instruction number `index` of the kernel, counted from 1, is complete. A fault ends the kernel at this
+    /// instruction.
+    fn after(&mut self, core: &mut Core, index: u64, entry: &LogEntry) -> KernelResult;
 }
 
 impl Core {
@@ -39,6 +38,6 @@ impl Core {
         if let Some(log) = &mut self.log {
             log.entries.push(entry);
         }
-        told.map_err(|complaint| Fault::new(FaultKind::Kernel(complaint), "").issued(opcode, index, caller))
+        told.map_err(|fault| fault.issued(opcode, index, caller))
     }
 }

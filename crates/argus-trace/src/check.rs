@@ -4,6 +4,7 @@
 //! about the same thing must agree. The first fault is reported with its file and place.
 
 mod bin;
+mod broken;
 mod core;
 mod csv;
 mod events;
@@ -20,15 +21,18 @@ use std::path::{Path, PathBuf};
 
 use serde::Deserialize;
 
+use crate::check::broken::rule;
 use crate::check::trace::Seen;
+
+pub use crate::check::broken::{Broken, Place};
 
 /// Why a directory was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum CheckError {
-    #[error("cannot read {}: {source}", path.display())]
+    #[error("cannot read {}", path.display())]
     Read { path: PathBuf, source: std::io::Error },
-    #[error("{file}: {problem}")]
-    Invalid { file: String, problem: String },
+    #[error("{file}")]
+    Invalid { file: String, source: Broken },
 }
 
 /// What a valid directory holds.
@@ -50,8 +54,8 @@ pub struct CheckReport {
     pub native_slices: u64,
 }
 
-/// What a rule says when it is broken.
-type Rule<T = ()> = Result<T, String>;
+/// What a rule gives, unless the file breaks it.
+type Rule<T = ()> = Result<T, Broken>;
 
 /// The part of the summary that other files must agree with.
 #[derive(Debug, Deserialize)]
@@ -69,8 +73,7 @@ pub fn check(dir: &Path) -> Result<CheckReport, CheckError> {
     let inner = dir.join("simulator");
     let dir = if inner.is_dir() { inner } else { dir.to_owned() };
     let files = Files { dir };
-    let promise: Promise = files
-        .parse("summary.json", |reader| serde_json::from_reader(reader).map_err(|error| error.to_string()))?;
+    let promise: Promise = files.parse("summary.json", |reader| Ok(serde_json::from_reader(reader)?))?;
     files.judge("summary.json", check_promise(&promise))?;
 
     let mut seen = Seen::new(promise.mhz);
@@ -107,7 +110,7 @@ fn check_promise(promise: &Promise) -> Rule {
         return Err("it does not say that it is a model, or with which parameters".into());
     }
     if !(promise.mhz.is_finite() && promise.mhz > 0.0) {
-        return Err(format!("a clock of {} MHz", promise.mhz));
+        return Err(rule!("a clock of {} MHz", promise.mhz));
     }
     Ok(())
 }
@@ -120,7 +123,7 @@ fn agree(promise: &Promise, seen: &Seen) -> Rule {
     ];
     for (what, promised, found) in pairs {
         if promised != found {
-            return Err(format!("it promises {promised} {what}, trace.json has {found}"));
+            return Err(rule!("it promises {promised} {what}, trace.json has {found}"));
         }
     }
     Ok(())
@@ -137,19 +140,19 @@ impl Files {
         let read = |source| CheckError::Read { path: path.clone(), source };
         let meta = fs::symlink_metadata(&path).map_err(read)?;
         let problem = if !meta.is_file() {
-            Some("it is no regular file".to_owned())
+            Some("it is not a regular file")
         } else if meta.mode() & 0o002 != 0 {
-            Some("everybody may write it, so MindStudio Insight refuses it".to_owned())
+            Some("everybody may write it, so MindStudio Insight refuses it")
         } else {
             None
         };
-        self.judge(name, problem.map_or(Ok(()), Err))?;
+        self.judge(name, problem.map_or(Ok(()), |problem| Err(problem.into())))?;
         let file = File::open(&path).map_err(|source| CheckError::Read { path: path.clone(), source })?;
         self.judge(name, parse(BufReader::with_capacity(1 << 20, file)))
     }
 
     fn judge<T>(&self, name: &str, result: Rule<T>) -> Result<T, CheckError> {
-        result.map_err(|problem| CheckError::Invalid { file: name.to_owned(), problem })
+        result.map_err(|source| CheckError::Invalid { file: name.to_owned(), source })
     }
 
     /// The two tables of a core, whose names carry the time of writing.
@@ -169,8 +172,8 @@ impl Files {
         for kind in ["instr", "code"] {
             let names = found.remove(kind).unwrap_or_default();
             let [name] = &names[..] else {
-                let problem = format!("{} files *_{kind}_exe_*.csv instead of one", names.len());
-                return self.judge(core, Err(problem));
+                let broken = rule!("{} files *_{kind}_exe_*.csv instead of one", names.len());
+                return self.judge(core, Err(broken));
             };
             let stamp = name
                 .strip_prefix(&format!("{core}_{kind}_exe_"))

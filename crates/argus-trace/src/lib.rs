@@ -57,7 +57,7 @@ mod text;
 mod timeline;
 mod write;
 
-pub use crate::check::{CheckError, CheckReport, check};
+pub use crate::check::{Broken, CheckError, CheckReport, Place, check};
 pub use crate::input::{GlobalBuffer, TaskLog};
 pub use crate::machine::{At, Instr, Lane, Mnemonic, Path, Role};
 pub use crate::params::{Params, ParamsError};

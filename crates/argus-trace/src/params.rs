@@ -24,9 +24,9 @@ const LARGEST: f64 = 1e9;
 /// Why a parameter file was refused.
 #[derive(Debug, thiserror::Error)]
 pub enum ParamsError {
-    #[error("cannot read timing parameters from {}: {source}", path.display())]
+    #[error("cannot read timing parameters from {}", path.display())]
     Read { path: PathBuf, source: std::io::Error },
-    #[error("{file} is not JSON: {source}")]
+    #[error("{file} is not JSON")]
     Syntax { file: String, source: serde_json::Error },
     #[error("{file}: the top level must be an object of parameters")]
     NotAnObject { file: String },
@@ -299,6 +299,7 @@ pub(crate) fn at_least_one(cycles: f64) -> u32 {
 #[cfg(test)]
 mod tests {
     use argus_chip::{A2A3SIM, A5SIM, CHIPS};
+    use argus_facts::with_causes;
 
     use super::*;
 
@@ -356,7 +357,7 @@ mod tests {
 
     #[test]
     fn bad_changes_are_refused_by_name() {
-        let refused = |text: &str| Params::with_changes(&A2A3SIM, text, "t.json").unwrap_err().to_string();
+        let refused = |text: &str| with_causes(&Params::with_changes(&A2A3SIM, text, "t.json").unwrap_err());
         assert_eq!(
             refused(r#"{"cube": {"haed": 3}}"#),
             "t.json: there is no parameter `cube.haed`; known here: f32, head, other, source"
@@ -378,7 +379,7 @@ mod tests {
         assert_eq!(refused(r#"{"chip": "a5"}"#), "t.json is for a5, the task ran on a2a3");
         assert_eq!(refused("[]"), "t.json: the top level must be an object of parameters");
         assert!(refused("{").starts_with("t.json is not JSON: EOF"));
-        let missing = Params::from_file(&A5SIM, FilePath::new("no/such.json")).unwrap_err().to_string();
+        let missing = with_causes(&Params::from_file(&A5SIM, FilePath::new("no/such.json")).unwrap_err());
         assert!(missing.starts_with("cannot read timing parameters from no/such.json: "), "{missing}");
     }
     #[test]

@@ -36,11 +36,11 @@ const MAX_SOURCE_LINES: usize = 10_000;
 /// Why files could not be written.
 #[derive(Debug, thiserror::Error)]
 pub enum WriteError {
-    #[error("cannot write {}: {source}", path.display())]
+    #[error("cannot write {}", path.display())]
     Io { path: PathBuf, source: io::Error },
     #[error("{} exists and was not written by a trace; remove it or choose another directory", path.display())]
     Foreign { path: PathBuf },
-    #[error("`{text}` is no time stamp: 17 digits are needed, as in 20260822143005123")]
+    #[error("`{text}` is not a time stamp: 17 digits are needed, as in 20260822143005123")]
     Stamp { text: String },
 }
 

@@ -22,11 +22,11 @@ const STEP: usize = 4096;
 /// Why a file cannot be read as a journal at all.
 #[derive(Debug, Error)]
 pub enum JournalError {
-    #[error("cannot open {}: {source}", path.display())]
+    #[error("cannot open {}", path.display())]
     Open { path: PathBuf, source: io::Error },
     #[error("{} bytes are too few for a journal's header", .0)]
     Short(usize),
-    #[error("this is no journal: the first bytes are not ARGUSJNL")]
+    #[error("this is not a journal: the first bytes are not ARGUSJNL")]
     Magic,
     #[error("the journal has version {0}; this program reads versions {OLDEST_VERSION} to {VERSION}")]
     Version(u32),

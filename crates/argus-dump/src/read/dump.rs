@@ -10,11 +10,12 @@ use std::borrow::Cow;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use argus_abi::{Kind, Stage, TaskId};
 use argus_facts::{Graph, RunTimes, kernel::joined_names};
 
-use super::error::{OpenError, PayloadError};
+use super::error::{OpenError, PayloadError, TimesError};
 use super::foreign::Listed;
 use super::locate::{Place, locate, newest};
 use super::ours::Table;
@@ -114,7 +115,7 @@ enum Payloads {
     },
     Missing {
         path: PathBuf,
-        why: String,
+        error: Arc<io::Error>,
     },
     /// The dump says that it has none.
     None,
@@ -158,15 +159,14 @@ impl Dump {
     }
 
     /// When what ran where. `None` if the dump does not tell; the error says what is wrong with what it tells.
-    pub fn times(&self) -> Result<Option<RunTimes>, String> {
+    pub fn times(&self) -> Result<Option<RunTimes>, TimesError> {
         let path = self.directory.join(TIMELINE_FILE);
         match Bytes::open(&path) {
             Ok(text) => {
-                let times = times::parse(text.as_ref());
-                times.map(Some).map_err(|why| format!("{}: {why}", path.display()))
+                times::parse(text.as_ref()).map(Some).map_err(|source| TimesError::Content { path, source })
             }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
-            Err(error) => Err(format!("cannot read {}: {error}", path.display())),
+            Err(source) => Err(TimesError::Io { path, source }),
         }
     }
 
@@ -244,8 +244,8 @@ impl Dump {
         }
         match &self.payloads {
             Payloads::None => Err(PayloadError::NotKept { record: index }),
-            Payloads::Missing { path, why } => {
-                Err(PayloadError::Missing { record: index, path: path.clone(), why: why.clone() })
+            Payloads::Missing { path, error } => {
+                Err(PayloadError::Missing { record: index, path: path.clone(), source: Arc::clone(error) })
             }
             Payloads::Here { path, bytes } => {
                 let (offset, size) = (record.bin_offset, record.bin_size);

@@ -2,19 +2,23 @@
 
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use thiserror::Error;
 
+use super::locate::{APRIL_PREFIX, AUGUST_DIRECTORY, AUGUST_MANIFEST};
 use crate::journal::JournalError;
+use crate::times::TimelineError;
+use crate::{DUMP_DIRECTORY, JOURNAL_FILE, MANIFEST_FILE};
 
 /// Why a dump cannot be read at all.
 #[derive(Debug, Error)]
 pub enum OpenError {
-    #[error("cannot read {}: {source}", path.display())]
+    #[error("cannot read {}", path.display())]
     Io { path: PathBuf, source: io::Error },
 
-    #[error("{} holds no dump: {}", path.display(), why)]
-    NotADump { path: PathBuf, why: String },
+    #[error("{} holds no dump: {lack}", path.display())]
+    NotADump { path: PathBuf, lack: Lack },
 
     #[error("{} holds {} rounds; name one of them: {}", path.display(), rounds.len(), listed(rounds))]
     Rounds { path: PathBuf, rounds: Vec<PathBuf> },
@@ -22,7 +26,7 @@ pub enum OpenError {
     #[error("{} holds several dumps; name one of them: {}", path.display(), listed(dumps))]
     Several { path: PathBuf, dumps: Vec<PathBuf> },
 
-    #[error("{}: {source}", path.display())]
+    #[error("{}", path.display())]
     Journal { path: PathBuf, source: JournalError },
 
     /// An entry of a journal that says what cannot be.
@@ -38,6 +42,40 @@ impl OpenError {
     pub(super) fn io(path: &Path, source: io::Error) -> OpenError {
         OpenError::Io { path: path.to_path_buf(), source }
     }
+}
+
+/// What a place lacks that would make it a dump.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum Lack {
+    /// A directory of runs, none of which was captured.
+    #[error("none of the directories in it has one")]
+    Runs,
+    /// A directory with none of the files that dumps have.
+    #[error(
+        "neither {JOURNAL_FILE}, {MANIFEST_FILE}, {AUGUST_MANIFEST} nor {APRIL_PREFIX}*.json is in it, \
+         nor in {DUMP_DIRECTORY} or {AUGUST_DIRECTORY} below it{}",
+        below(newest.as_deref())
+    )]
+    Files { newest: Option<PathBuf> },
+    /// A file that has no part in a dump.
+    #[error("it is neither a journal nor a manifest, and there is none beside it")]
+    Part,
+    #[error("it has neither a journal nor a manifest")]
+    Records,
+}
+
+fn below(newest: Option<&Path>) -> String {
+    newest.map_or_else(String::new, |newest| format!("; the newest dump below it is {}", newest.display()))
+}
+
+/// Why the times of a run cannot be read.
+#[derive(Debug, Error)]
+pub enum TimesError {
+    #[error("cannot read {}", path.display())]
+    Io { path: PathBuf, source: io::Error },
+
+    #[error("{}", path.display())]
+    Content { path: PathBuf, source: TimelineError },
 }
 
 /// `, record 3, field shape`, as far as it is known.
@@ -72,8 +110,8 @@ pub enum PayloadError {
     #[error("the payload of record {record} was overwritten on the device before it could be collected")]
     Overwritten { record: usize },
 
-    #[error("record {record} has its payload in {}, which cannot be read: {why}", path.display())]
-    Missing { record: usize, path: PathBuf, why: String },
+    #[error("record {record} has its payload in {}, which cannot be read", path.display())]
+    Missing { record: usize, path: PathBuf, source: Arc<io::Error> },
 
     #[error(
         "record {record} has its payload in bytes {offset}..{} of {}, which has only {len} bytes",

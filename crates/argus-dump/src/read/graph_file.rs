@@ -6,19 +6,31 @@ use argus_abi::args::KernelAbi;
 use argus_abi::{ArgDirection, CoreSet, CoreType, EdgeReason, MAX_CORES, TaskId, TaskState};
 use argus_facts::{Edge, Graph, KernelInfo, TaskInfo};
 use serde::Deserialize;
+use thiserror::Error;
 
 use super::json::{Token, Wrong};
 
 /// Nothing of ours nests deeper than four.
 const DEEPEST: usize = 64;
 
+/// Why a graph cannot be understood.
+#[derive(Debug, Error)]
+pub(crate) enum GraphFileError {
+    #[error("it nests deeper than {DEEPEST} levels")]
+    TooDeep,
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+    /// Number `index` of the list of `what`.
+    #[error("{what} {index}: found {found}; allowed is {allowed}")]
+    Value { what: &'static str, index: usize, found: String, allowed: &'static str },
+}
+
 /// Reads the text; the error says where it is wrong.
-pub(crate) fn parse(text: &[u8]) -> Result<Graph, String> {
+pub(crate) fn parse(text: &[u8]) -> Result<Graph, GraphFileError> {
     check_depth(text)?;
-    let file: File<'_> = serde_json::from_slice(text).map_err(|error| error.to_string())?;
-    let place = |what: &str, index: usize| {
-        let what = what.to_owned();
-        move |wrong: Wrong| format!("{what} {index}: found {}; allowed is {}", wrong.found, wrong.allowed)
+    let file: File<'_> = serde_json::from_slice(text)?;
+    let place = |what: &'static str, index: usize| {
+        move |Wrong { found, allowed }: Wrong| GraphFileError::Value { what, index, found, allowed }
     };
     let mut kernels = Vec::new();
     for (index, kernel) in file.kernels.iter().enumerate() {
@@ -36,7 +48,7 @@ pub(crate) fn parse(text: &[u8]) -> Result<Graph, String> {
 }
 
 /// The parser remembers every bracket of what it skips, so there must not be too many.
-fn check_depth(text: &[u8]) -> Result<(), String> {
+fn check_depth(text: &[u8]) -> Result<(), GraphFileError> {
     let (mut depth, mut quoted, mut escaped) = (0usize, false, false);
     for &byte in text {
         match byte {
@@ -46,7 +58,7 @@ fn check_depth(text: &[u8]) -> Result<(), String> {
             b'[' | b'{' if !quoted => {
                 depth += 1;
                 if depth > DEEPEST {
-                    return Err(format!("it nests deeper than {DEEPEST} levels"));
+                    return Err(GraphFileError::TooDeep);
                 }
             }
             b']' | b'}' if !quoted => depth = depth.saturating_sub(1),

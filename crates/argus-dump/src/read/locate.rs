@@ -4,14 +4,14 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
-use super::error::OpenError;
+use super::error::{Lack, OpenError};
 use crate::{DUMP_DIRECTORY, JOURNAL_FILE, MANIFEST_FILE};
 
 /// The manifest of August, and the directory that it lies in.
 pub(super) const AUGUST_MANIFEST: &str = "args_dump.json";
-const AUGUST_DIRECTORY: &str = "args_dump";
+pub(super) const AUGUST_DIRECTORY: &str = "args_dump";
 /// How the names of April's directory and manifest begin; a time follows.
-const APRIL_PREFIX: &str = "tensor_dump_";
+pub(super) const APRIL_PREFIX: &str = "tensor_dump_";
 
 /// The files that say what is in a dump.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -38,11 +38,8 @@ pub(super) fn newest(outputs: &Path) -> Result<PathBuf, OpenError> {
             }
         }
     }
-    best.map(|(_, path)| path).ok_or_else(|| OpenError::NotADump {
-        path: outputs.to_path_buf(),
-        why: "none of the directories in it has one; record one with `argus run SCENE --dump-tensor`, or name one"
-            .to_owned(),
-    })
+    let lack = || OpenError::NotADump { path: outputs.to_path_buf(), lack: Lack::Runs };
+    best.map(|(_, path)| path).ok_or_else(lack)
 }
 
 fn in_directory(path: &Path) -> Result<Place, OpenError> {
@@ -63,14 +60,7 @@ fn in_directory(path: &Path) -> Result<Place, OpenError> {
             OpenError::Several { path, dumps: paths }
         });
     }
-    let mut why = format!(
-        "neither {JOURNAL_FILE}, {MANIFEST_FILE}, {AUGUST_MANIFEST} nor {APRIL_PREFIX}*.json is in it, \
-         nor in {DUMP_DIRECTORY} or {AUGUST_DIRECTORY} below it"
-    );
-    if let Ok(newest) = newest(path) {
-        why.push_str(&format!("; the newest dump below it is {}", newest.display()));
-    }
-    Err(OpenError::NotADump { path: path.to_path_buf(), why })
+    Err(OpenError::NotADump { path: path.to_path_buf(), lack: Lack::Files { newest: newest(path).ok() } })
 }
 
 /// The dump that the file at `path` belongs to.
@@ -89,10 +79,8 @@ fn beside(path: &Path) -> Result<Place, OpenError> {
         other if other.ends_with(".journal") => Ok(Place { directory, journal: Some(name), manifest: None }),
         crate::GRAPH_FILE | crate::RUN_FILE | crate::TIMELINE_FILE => in_directory(&directory),
         other if other.ends_with(".json") => Ok(Place { directory, journal: None, manifest: Some(name) }),
-        _ => in_directory(&directory).map_err(|_| OpenError::NotADump {
-            path: path.to_path_buf(),
-            why: "it is neither a journal nor a manifest, and there is none beside it".to_owned(),
-        }),
+        _ => in_directory(&directory)
+            .map_err(|_| OpenError::NotADump { path: path.to_path_buf(), lack: Lack::Part }),
     }
 }
 

@@ -2,6 +2,7 @@
 
 use serde::Deserialize;
 use serde_json::{Map, Value};
+use thiserror::Error;
 
 /// A description of a run is a page; more is something else.
 const LARGEST: usize = 16 << 20;
@@ -35,12 +36,21 @@ pub struct RunFacts {
     pub injections: Vec<Value>,
 }
 
+/// Why a description of a run cannot be understood.
+#[derive(Debug, Error)]
+pub(super) enum RunFileError {
+    #[error("{bytes} bytes are too many for a description of a run")]
+    TooLarge { bytes: usize },
+    #[error(transparent)]
+    Json(#[from] serde_json::Error),
+}
+
 impl RunFacts {
-    pub(super) fn parse(text: &[u8]) -> Result<RunFacts, String> {
+    pub(super) fn parse(text: &[u8]) -> Result<RunFacts, RunFileError> {
         if text.len() > LARGEST {
-            return Err(format!("{} bytes are too many for a description of a run", text.len()));
+            return Err(RunFileError::TooLarge { bytes: text.len() });
         }
-        serde_json::from_slice(text).map_err(|error| error.to_string())
+        Ok(serde_json::from_slice(text)?)
     }
 
     /// Selectors as the user typed them; empty if everything was wanted.

@@ -1,7 +1,7 @@
 //! Do journal, manifest, graph.json and run.json say the same, and do the counts fit?
 
 use argus_abi::{Role, Stage};
-use argus_facts::Graph;
+use argus_facts::{Graph, with_causes};
 
 use super::findings::Findings;
 use crate::journal::{Entry, Tail};
@@ -125,14 +125,14 @@ fn manifest(dump: &Dump, table: &Table, findings: &mut Findings) {
     let listed = match dump.beside(MANIFEST_FILE) {
         Ok((path, text)) => Listed::parse(&path, &text),
         Err(error) => {
-            findings.defect(kind, None, || format!("the journal is complete, but {error}"));
+            findings.defect(kind, None, || format!("the journal is complete, but {}", with_causes(&error)));
             return;
         }
     };
     let listed = match listed {
         Ok(listed) => listed,
         Err(error) => {
-            findings.defect(kind, None, || error.to_string());
+            findings.defect(kind, None, || with_causes(&error));
             return;
         }
     };
@@ -158,14 +158,14 @@ fn graph_file(dump: &Dump, table: &Table, findings: &mut Findings) {
     let parsed = match dump.beside(GRAPH_FILE) {
         Ok((_, text)) => parse_graph(&text),
         Err(error) => {
-            findings.defect(kind, None, || format!("the journal is complete, but {error}"));
+            findings.defect(kind, None, || format!("the journal is complete, but {}", with_causes(&error)));
             return;
         }
     };
     let theirs = match parsed {
         Ok(graph) => graph,
         Err(error) => {
-            findings.defect(kind, None, || format!("{GRAPH_FILE} cannot be read: {error}"));
+            findings.defect(kind, None, || format!("{GRAPH_FILE} cannot be read: {}", with_causes(&error)));
             return;
         }
     };

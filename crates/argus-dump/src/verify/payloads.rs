@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use argus_abi::{Kind, Stage};
+use argus_facts::with_causes;
 use rayon::prelude::*;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -40,7 +41,8 @@ pub(super) fn check(dump: &Dump, checked: &mut Checked, progress: &(impl Fn(u64,
         dump.payload(&dump.record(first.record))
     {
         findings.defect("missing payload files", None, || {
-            format!("{} records have a payload, but the file is not there: {error}", ranges.len())
+            let count = ranges.len();
+            format!("{count} records have a payload, but the file is not there: {}", with_causes(&error))
         });
         return findings;
     }
@@ -83,7 +85,7 @@ fn group(dump: &Dump, same: &[Range], findings: &mut Findings) -> Option<u64> {
         let bytes = match dump.payload(&record) {
             Ok(bytes) => bytes,
             Err(error) => {
-                findings.defect("payloads outside the file", range.record, || error.to_string());
+                findings.defect("payloads outside the file", range.record, || with_causes(&error));
                 continue;
             }
         };

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::process::Command;
 
 use argus_dump::{DumpError, DumpOptions, DumpWriter, Journal, RunEnd, Saved};
-use argus_facts::Sink;
+use argus_facts::{Sink, with_causes};
 
 use crate::common::{bytes, deliver, info, start, tensor};
 
@@ -36,7 +36,7 @@ fn fill(directory: &Path) -> DumpError {
     }
     assert!(records > 10, "{error}");
     assert!(
-        first.contains("tensor_dump.bin") && error.to_string().contains("are saved and readable"),
+        first.contains("tensor_dump.bin") && with_causes(&error).contains("are saved and readable"),
         "{error}"
     );
     assert!(!directory.join("tensor_dump.json").exists());
@@ -49,7 +49,7 @@ fn child_with_a_file_size_limit() {
     let Some(directory) = std::env::var_os("ARGUS_TEST_DIRECTORY") else { return };
     let directory = Path::new(&directory);
     let error = fill(directory);
-    assert!(error.to_string().contains("File too large"), "{error}");
+    assert!(with_causes(&error).contains("File too large"), "{error}");
     let run = std::fs::read(directory.join("run.json")).unwrap();
     let run: serde_json::Value = serde_json::from_slice(&run).unwrap();
     assert_eq!(run["status"], "failed");
@@ -88,7 +88,7 @@ fn a_full_disk_is_reported_with_what_is_saved() {
     }
     let place = Unmount(place);
     let error = fill(place.0.path());
-    assert!(error.to_string().contains("No space left on device"), "{error}");
+    assert!(with_causes(&error).contains("No space left on device"), "{error}");
 }
 
 #[test]
@@ -104,7 +104,7 @@ fn a_directory_that_cannot_be_written_is_named() {
     ] {
         let error = result.unwrap_err();
         assert!(matches!(error, DumpError::Create { .. }), "{error}");
-        assert!(error.to_string().contains(&*directory.path().to_string_lossy()), "{error}");
+        assert!(with_causes(&error).contains(&*directory.path().to_string_lossy()), "{error}");
     }
 }
 

@@ -8,7 +8,7 @@ use argus_abi::{DType, Kind, Role, Stage};
 use argus_dump::read::{Age, Dump, Ending, PayloadError, Record, Scalar};
 use argus_dump::{DumpOptions, RunEnd, RunStatus, StatsMode};
 use argus_facts::number::{Number, number};
-use argus_facts::{Ledger, Sink};
+use argus_facts::{Ledger, Sink, with_causes};
 
 use crate::common::{bytes, deliver, edges, scalar, skip, start, task, tensor};
 
@@ -61,7 +61,7 @@ fn june_keeps_the_bits_of_scalars() {
     assert_eq!(values(&dump, 0), [2.0, -1.5, 0.25, 1e9]);
     assert_eq!(dump.payload(&dump.record(1)).unwrap()[8..16], (1u64 << 62).to_le_bytes());
     assert_eq!(values(&dump, 4), [5.0, 6.0, 7.0, 8.0]);
-    let error = dump.payload(&dump.record(2)).unwrap_err().to_string();
+    let error = with_causes(&dump.payload(&dump.record(2)).unwrap_err());
     assert_eq!(error, "record 2 is a scalar; its value is in the record, not in a payload file");
     assert!(dump.graph().is_none() && dump.run().is_none() && dump.notes().is_empty());
 }
@@ -114,7 +114,7 @@ fn a_dump_without_payload_file_says_so_or_says_what_is_missing() {
 
     fs::write(&path, text).unwrap();
     let dump = Dump::open(directory.path()).unwrap();
-    let error = dump.payload(&dump.record(0)).unwrap_err().to_string();
+    let error = with_causes(&dump.payload(&dump.record(0)).unwrap_err());
     let bin = directory.path().join("args.bin");
     assert!(
         error.starts_with(&format!("record 0 has its payload in {}, which cannot be read", bin.display()))
@@ -122,7 +122,7 @@ fn a_dump_without_payload_file_says_so_or_says_what_is_missing() {
     fs::write(&bin, [1; 8]).unwrap();
     let dump = Dump::open(directory.path()).unwrap();
     assert_eq!(dump.payload(&dump.record(1)).unwrap(), [1; 4]);
-    let error = dump.payload(&dump.record(13)).unwrap_err().to_string();
+    let error = with_causes(&dump.payload(&dump.record(13)).unwrap_err());
     let expected =
         format!("record 13 has its payload in bytes 5..9 of {}, which has only 8 bytes", bin.display());
     assert_eq!(error, expected);

@@ -10,6 +10,7 @@ use argus_dump::filter::Filter;
 use argus_dump::journal::{ENTRY_BYTES, HEADER_BYTES};
 use argus_dump::read::{Dump, Record};
 use argus_dump::verify::verify;
+use argus_facts::with_causes;
 use proptest::prelude::*;
 
 use crate::foreign::{data, ours};
@@ -18,7 +19,7 @@ type Files = Vec<(String, Vec<u8>)>;
 
 fn open(files: &Files) -> Result<Dump, String> {
     let named: Vec<_> = files.iter().map(|(name, bytes)| (name.as_str(), bytes.as_slice())).collect();
-    Dump::from_bytes(&named).map_err(|error| error.to_string())
+    Dump::from_bytes(&named).map_err(|error| with_causes(&error))
 }
 
 /// Asks a dump for everything that it can tell.
@@ -238,7 +239,7 @@ fn nesting_without_end_is_refused_at_once() {
         format!("{{\"tensors\": [\n    {}", "{\n    ".repeat(many)),
     ] {
         let error = Dump::from_bytes(&[("args_dump.json", text.as_bytes())]);
-        let error = error.err().unwrap().to_string();
+        let error = with_causes(&error.err().unwrap());
         assert!(error.starts_with("memory/args_dump.json") && error.len() < 500, "{error}");
     }
     // The same in the files that a dump may do without.
@@ -256,7 +257,7 @@ fn nesting_without_end_is_refused_at_once() {
 
 #[test]
 fn text_that_is_no_json_is_told_apart() {
-    let message = |bytes: &[u8]| Dump::from_bytes(&[("args_dump.json", bytes)]).err().unwrap().to_string();
+    let message = |bytes: &[u8]| with_causes(&Dump::from_bytes(&[("args_dump.json", bytes)]).err().unwrap());
     assert_eq!(message(b""), "memory/args_dump.json: the file is empty");
     assert!(message(b"{\"args\": [").contains("the file ends too early"));
     assert!(message(b"\xff\xfe{\x00").contains("the text is UTF-16; a manifest is UTF-8"));
@@ -316,7 +317,7 @@ fn entries_with_a_good_checksum_are_not_believed_either() {
     let far = with_entry(&files, 2, |body| body[40..56].fill(0xff)).unwrap();
     let record = far.record(4);
     assert_eq!((record.bin_offset, record.bin_size), (u64::MAX, u64::MAX));
-    let error = far.payload(&record).unwrap_err().to_string();
+    let error = with_causes(&far.payload(&record).unwrap_err());
     assert!(
         error.contains("in bytes 18446744073709551615..36893488147419103230 of memory/tensor_dump.bin"),
         "{error}"

@@ -6,6 +6,7 @@ use std::path::Path;
 
 use argus_dump::read::{Dump, OpenError};
 use argus_dump::{DumpOptions, RunDirectory, RunEnd};
+use argus_facts::with_causes;
 
 use crate::common::{deliver, info, tensor};
 use crate::foreign::data;
@@ -19,7 +20,7 @@ fn small(directory: &Path, task: u64) {
 fn message(path: &Path) -> String {
     match Dump::open(path) {
         Ok(dump) => panic!("{} opened with {} records", path.display(), dump.len()),
-        Err(error) => error.to_string(),
+        Err(error) => with_causes(&error),
     }
 }
 
@@ -61,7 +62,7 @@ fn rounds_are_listed() {
 #[test]
 fn the_newest_is_the_one_written_last() {
     let outputs = tempfile::tempdir().unwrap();
-    let none = Dump::newest(outputs.path()).unwrap_err().to_string();
+    let none = with_causes(&Dump::newest(outputs.path()).unwrap_err());
     assert!(none.contains("none of the directories in it has one"), "{none}");
     for (name, task) in [("a", 1), ("b", 2), ("c", 3)] {
         let run = RunDirectory::at(&outputs.path().join(name)).unwrap();

@@ -10,11 +10,11 @@ use argus_abi::capture::{
 use argus_abi::{Kind, TaskId};
 use argus_dump::read::{Age, Dump, Ending, Record, Skip};
 use argus_dump::{DumpInfo, DumpOptions, DumpWriter, RunEnd, RunStatus, Sink, StatsMode, new_run_id};
-use argus_facts::{Ledger, RingLedger, TaskInfo};
+use argus_facts::{Ledger, RingLedger, TaskInfo, with_causes};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::Work;
-use crate::content::{reason, scalar_bits};
+use crate::content::scalar_bits;
 use crate::error::ExportError;
 
 /// A number that no element type has.
@@ -54,7 +54,7 @@ pub(super) fn write(work: &mut Work<'_>, directory: &Path) -> Result<(), ExportE
     let rings = if ring == RingLedger::default() { Vec::new() } else { vec![ring] };
     let ledger = Ledger { rings };
     let times = dump.times().unwrap_or_else(|wrong| {
-        work.remarks.general(format!("the times of the run are left out: {wrong}"));
+        work.remarks.general(format!("the times of the run are left out: {}", with_causes(&wrong)));
         None
     });
     let times = times.unwrap_or_default();
@@ -104,7 +104,7 @@ fn argument(work: &mut Work<'_>, writer: &mut DumpWriter, record: &Record) -> Re
             Ok(bytes) => payload = bytes,
             Err(error) => {
                 entry.flags |= argument_flags::NO_PAYLOAD;
-                work.without.add(index, reason(&error));
+                work.without.without(index, &error.into());
             }
         },
     }

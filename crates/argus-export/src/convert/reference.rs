@@ -9,7 +9,7 @@ use argus_abi::{DType, Kind, Role, Stage};
 use argus_dump::read::{Record, Scalar};
 
 use super::Work;
-use crate::content::{reason, scalar_bits};
+use crate::content::scalar_bits;
 use crate::error::ExportError;
 use crate::percent_g::put_percent_g;
 use crate::row::dtype_name;
@@ -60,7 +60,7 @@ pub(super) fn write(work: &mut Work<'_>, directory: &Path, layout: Layout) -> Re
                 }
                 Err(error) => {
                     left_out |= !record.overwritten;
-                    work.without.add(record.index, reason(&error));
+                    work.without.without(record.index, &error.into());
                 }
             }
         }

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 use serde_json::Value;
 
 use super::Job;
-use crate::content::{Array, array};
+use crate::content::{Array, NoArray, array};
 use crate::error::ExportError;
 use crate::output::{Output, finish};
 use crate::report::{Remarks, Report};
@@ -17,7 +17,7 @@ pub(super) const INDEX: &str = "index.json";
 
 pub(crate) fn export(job: &Job<'_>, output: Output) -> Result<Report, ExportError> {
     output.check_free(job.file_names("npy").chain([INDEX.to_owned()]))?;
-    let told: Vec<(usize, Value, Result<Option<String>, String>)> = job
+    let told: Vec<(usize, Value, Result<Option<String>, NoArray>)> = job
         .records
         .par_iter()
         .map(|&index| {
@@ -40,7 +40,7 @@ pub(crate) fn export(job: &Job<'_>, output: Output) -> Result<Report, ExportErro
         items.push(item);
         match outcome {
             Ok(remark) => remarks.take(index, remark),
-            Err(why) => without.add(index, why),
+            Err(why) => without.without(index, &why),
         }
     }
     write_index(&output, &items)?;

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use zip::result::ZipError;
 use zip::write::FileOptions;
 use zip::{CompressionMethod, DateTime, ZipWriter};
 
@@ -32,20 +33,28 @@ pub(crate) fn export(job: &Job<'_>, output: Output) -> Result<Report, ExportErro
                         .compression_method(CompressionMethod::Stored)
                         .last_modified_time(DateTime::default())
                         .large_file(large);
-                    archive.start_file(format!("{name}.npy"), options).map_err(io::Error::other)?;
+                    archive.start_file(format!("{name}.npy"), options).map_err(unwrapped)?;
                     write_array(&mut archive, &array)?;
                     items.push(index_item(job.dump, &record, &name, Ok(array.storage())));
                     remarks.take(record.index, array.remark);
                 }
                 Err(why) => {
                     items.push(index_item(job.dump, &record, &name, Err(&why)));
-                    without.add(record.index, why);
+                    without.without(record.index, &why);
                 }
             }
             job.progress.add(&record);
         }
-        archive.finish().map_err(io::Error::other)?.flush()
+        archive.finish().map_err(unwrapped)?.flush()
     })?;
     write_index(&output, &items)?;
     finish(output, job.records.len(), without.groups(), remarks.groups())
+}
+
+/// A failure of the disk as it was; the archive's own error would say it twice.
+fn unwrapped(error: ZipError) -> io::Error {
+    match error {
+        ZipError::Io(error) => error,
+        other => io::Error::other(other),
+    }
 }

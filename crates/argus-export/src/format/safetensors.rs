@@ -8,7 +8,7 @@ use safetensors::tensor::{Dtype, View};
 use serde_json::Value;
 
 use super::Job;
-use crate::content::{Array, array};
+use crate::content::{Array, NoArray, array};
 use crate::error::ExportError;
 use crate::output::{Output, finish};
 use crate::report::{Remarks, Report};
@@ -36,7 +36,7 @@ pub(crate) fn export(job: &Job<'_>, output: Output) -> Result<Report, ExportErro
             }
             Err(why) => {
                 items.push(index_item(job.dump, &record, &name, Err(&why)));
-                without.add(record.index, why);
+                without.without(record.index, &why);
                 job.progress.add(&record);
             }
         }
@@ -59,7 +59,7 @@ struct Tensor<'a> {
 }
 
 impl<'a> Tensor<'a> {
-    fn new(job: &'a Job<'a>, index: usize, array: Array<'a>) -> Result<Tensor<'a>, String> {
+    fn new(job: &'a Job<'a>, index: usize, array: Array<'a>) -> Result<Tensor<'a>, NoArray> {
         let dtype = match array.dtype {
             Some(DType::F32) => Dtype::F32,
             Some(DType::F16) => Dtype::F16,
@@ -75,10 +75,10 @@ impl<'a> Tensor<'a> {
             // The Python package gives NumPy none of the small floats.
             _ => Dtype::U8,
         };
-        let fits = |extent: &u64| usize::try_from(*extent).map_err(|_| "its shape is too large".to_owned());
+        let fits = |extent: &u64| usize::try_from(*extent).map_err(|_| NoArray::TooLarge);
         let shape = array.shape.iter().map(fits).collect::<Result<Vec<_>, _>>()?;
         let len = match array.dtype {
-            Some(DType::Fp4E2M1) => usize::try_from(array.elements()).map_err(|_| "it is too large")?,
+            Some(DType::Fp4E2M1) => usize::try_from(array.elements()).map_err(|_| NoArray::TooLarge)?,
             _ => array.bytes.len(),
         };
         Ok(Tensor { job, index, dtype, shape, len, array })

@@ -14,7 +14,7 @@ use rayon::prelude::*;
 
 use super::Job;
 use crate::april;
-use crate::content::{array, reason};
+use crate::content::{NoArray, array};
 use crate::error::ExportError;
 use crate::output::{Output, finish};
 use crate::percent_g::{put_percent_g, put_python_float};
@@ -36,7 +36,7 @@ pub(crate) fn export(job: &Job<'_>, output: Output) -> Result<Report, ExportErro
             let mut missing = None;
             let elements = if record.overwritten {
                 head.push_str("# DATA OVERWRITTEN (host too slow)\n");
-                missing = job.dump.payload(&record).err().map(|error| reason(&error));
+                missing = job.dump.payload(&record).err().map(NoArray::from);
                 None
             } else {
                 if record.truncated {
@@ -59,7 +59,7 @@ pub(crate) fn export(job: &Job<'_>, output: Output) -> Result<Report, ExportErro
     for (index, missing) in told {
         let record = job.dump.record(index);
         match missing {
-            Some(why) => without.add(index, why),
+            Some(why) => without.without(index, &why),
             None => remark(job, age, &record, &mut remarks),
         }
     }
@@ -88,7 +88,7 @@ fn payload<'a>(
     age: Age,
     record: &Record,
     head: &mut String,
-    missing: &mut Option<String>,
+    missing: &mut Option<NoArray>,
 ) -> Option<&'a [u8]> {
     if record.kind == Kind::Scalar {
         match value(age, record) {
@@ -107,7 +107,7 @@ fn payload<'a>(
         }
         Err(error) => {
             head.push_str("# (no data)\n");
-            *missing = Some(reason(&error));
+            *missing = Some(error.into());
             None
         }
     }

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use argus_abi::{ArgDirection, CoreType, DType, FatalCode, KernelArgs, Stage};
 use argus_chip::{A2A3SIM, A5SIM};
 use argus_dump::journal::{Entry, status};
+use argus_facts::with_causes;
 use argus_record::RecordRequest;
 use argus_runtime::{Arg, Collect, Device, Fatal, KernelEntry, MixedKernels, Orchestration, SlotInfo};
 use argus_scenes::registry::RuntimeKind;
@@ -157,8 +158,12 @@ fn model(subject: &Subject) -> Model {
 
 /// The dump of a failed run, after a look at everything that is the same for all of them.
 fn failed(recorded: &Recorded, about: &str) -> (Dump, String) {
-    let error = recorded.run.result.as_ref().expect_err(about).to_string();
-    assert_eq!(recorded.run.problems, [], "{about}: the capture itself is whole");
+    let error = with_causes(recorded.run.result.as_ref().expect_err(about));
+    assert!(
+        recorded.run.problems.is_empty(),
+        "{about}: the capture itself is whole: {:?}",
+        recorded.run.problems
+    );
     let dump = recorded.dump();
     for place in [&dump.manifest, &dump.run] {
         assert_eq!(place["status"], "failed", "{about}");
@@ -438,8 +443,8 @@ fn a_dump_that_cannot_be_finished_is_a_problem_that_says_why() {
     assert!(run.result.is_ok(), "the run itself is fine");
     assert_eq!(args.tensors[0].bytes, bytes(&CELLS.map(|value| value + 1)), "its results are there");
     assert_eq!(run.dump, None);
-    let [argus_record::RecordProblem::Dump(why)] = &run.problems[..] else { panic!("{:?}", run.problems) };
-    assert!(why.contains("doomed"), "{why}");
+    let [argus_record::RecordProblem::Dump(error)] = &run.problems[..] else { panic!("{:?}", run.problems) };
+    assert!(error.to_string().contains("doomed"), "{error}");
 }
 
 /// The scene of failures as it ships: whatever goes wrong, the dump is there and says the same as the run.
@@ -456,7 +461,7 @@ fn every_way_to_fail_leaves_a_finished_dump() {
             let about = format!("{} on {runtime}", failure.case);
             let subject = Subject::scene("failures", failure.case, runtime);
             let recorded = subject.record(&A2A3SIM, &RecordRequest::default());
-            let error = recorded.run.result.as_ref().expect_err(&about).to_string();
+            let error = with_causes(recorded.run.result.as_ref().expect_err(&about));
             for word in failure.says {
                 assert!(error.contains(word), "{about}: {error}");
             }

@@ -2,7 +2,7 @@
 
 use argus_abi::{ArgDirection, CoreType, DType};
 use argus_chip::{A2A3SIM, A5SIM};
-use argus_facts::Level;
+use argus_facts::{Level, with_causes};
 use argus_record::{RecordProblem, RecordRequest};
 use argus_runtime::{KernelEntry, SlotInfo};
 
@@ -89,7 +89,7 @@ fn skipped(dump: &Dump) -> Vec<(u64, String)> {
 fn assert_reported(recorded: &Recorded) {
     assert!(recorded.run.result.is_ok(), "the run itself is fine");
     let count = recorded.dump().skipped().len() as u64;
-    assert_eq!(recorded.run.problems, [RecordProblem::Skipped { count }]);
+    assert!(matches!(recorded.run.problems[..], [RecordProblem::Skipped { count: found }] if found == count));
     assert_eq!(recorded.dump().states().len(), 3, "the graph has every task");
 }
 
@@ -140,7 +140,7 @@ fn a_view_outside_of_its_memory_is_listed_and_not_read() {
     let recorded = subject.record(&A2A3SIM, &RecordRequest::default());
     assert!(recorded.run.result.is_ok());
     let dump = recorded.dump();
-    assert_eq!(recorded.run.problems, [RecordProblem::Skipped { count: 2 }], "before and after");
+    assert!(matches!(recorded.run.problems[..], [RecordProblem::Skipped { count: 2 }]), "before and after");
     for skip in dump.skipped() {
         assert_eq!((word(&skip["task_id"]), &skip["arg_index"]), (1, &serde_json::json!(0)));
         assert_eq!(skip["reason"], "the view's addresses cannot be read");
@@ -202,7 +202,7 @@ fn a_mark_on_what_is_not_there_is_fatal() {
     ];
     for (marks, says) in CASES {
         let recorded = marked_chain(1, told, marks).record(&A2A3SIM, &RecordRequest::default());
-        let error = recorded.run.result.unwrap_err().to_string();
+        let error = with_causes(&recorded.run.result.unwrap_err());
         assert!(error.contains(says), "{error}");
     }
 }

@@ -2,7 +2,8 @@
 
 use argus_abi::{ArgDirection, DType, Kind, Stage};
 use argus_dump::journal::Entry;
-use argus_record::{RecordProblem, RecordRequest};
+use argus_facts::with_causes;
+use argus_record::{Hint, RecordProblem, RecordRequest};
 use argus_runtime::{Arg, Collect, Fatal, HostArgs, HostTensor, ScopeMode};
 use argus_scenes::registry::RuntimeKind;
 
@@ -167,8 +168,8 @@ fn what_does_not_fit_after_the_run_is_counted_to_the_last_byte() {
             let bytes = model.payload_bytes() - dump.manifest["payload_bytes"].as_u64().unwrap();
             assert!(entries > 0, "{about} is no test");
             let lost = match &recorded.run.problems[..] {
-                [RecordProblem::Lost { entries, bytes, why }] => {
-                    assert!(why.contains("--capture-memory"), "{why}");
+                [problem @ RecordProblem::Lost { entries, bytes, .. }] => {
+                    assert_eq!(problem.hint(), Some(Hint::MoreMemory));
                     (*entries, *bytes)
                 }
                 other => panic!("{about}: {other:?}"),
@@ -200,7 +201,7 @@ fn memory_that_cannot_be_had_is_refused_and_leaves_no_files() {
     ] {
         let request = RecordRequest { collect, ..RecordRequest::default() };
         let recorded = subject.record(CHIPS[0], &request);
-        let error = recorded.run.result.as_ref().unwrap_err().to_string();
+        let error = with_causes(recorded.run.result.as_ref().unwrap_err());
         assert!(error.contains("capture cannot start"), "{error}");
         assert_eq!(recorded.files(), [""; 0], "{collect:?}");
         assert_eq!(recorded.run.dump, None);

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use argus_abi::{DType, Kind, Role, Stage};
 use argus_chip::A2A3SIM;
+use argus_facts::with_causes;
 use argus_record::{RecordProblem, RecordRequest};
 use argus_scenes::registry::RuntimeKind;
 
@@ -94,7 +95,7 @@ fn counted() -> (Subject, Arc<AtomicU32>) {
 fn a_kernel_that_the_program_does_not_have_is_refused_before_anything_runs() {
     let (subject, started) = counted();
     let recorded = subject.record(&A2A3SIM, &select(&["kernel=bumb,stage=after"]));
-    let error = recorded.run.result.as_ref().unwrap_err().to_string();
+    let error = with_causes(recorded.run.result.as_ref().unwrap_err());
     for word in ["bumb", "bump, copy"] {
         assert!(error.contains(word), "{error}");
     }
@@ -111,7 +112,7 @@ fn a_selector_that_makes_no_sense_is_refused_before_anything_runs() {
     for text in ["colour=red", "task", "arg=3..1", "stage=never", "min-size=many", "kernel="] {
         let (subject, started) = counted();
         let recorded = subject.record(&A2A3SIM, &select(&[text]));
-        let error = recorded.run.result.as_ref().unwrap_err().to_string();
+        let error = with_causes(recorded.run.result.as_ref().unwrap_err());
         assert!(error.contains(text), "{error}");
         assert!(matches!(&recorded.run.problems[..], [RecordProblem::Selector(_)]));
         assert_eq!(recorded.files(), [""; 0], "nothing is left behind");

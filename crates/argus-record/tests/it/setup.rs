@@ -106,7 +106,7 @@ impl Recorded {
         if let Err(error) = &self.run.result {
             panic!("{about}: {error}");
         }
-        assert_eq!(self.run.problems, [], "{about}");
+        assert!(self.run.problems.is_empty(), "{about}: {:?}", self.run.problems);
         let dump = self.dump();
         assert_eq!(dump.manifest["status"], "complete", "{about}");
         assert_eq!(dump.manifest["dropped_records"], 0, "{about}");

@@ -6,7 +6,9 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use argus_abi::args::{GLOBAL_CONTEXT_SLOT, KernelAbi, LOCAL_CONTEXT_SLOT};
 use argus_abi::{CoreType, DType, FuncId, KernelArgs, Member, Role};
 use argus_chip::A2A3SIM;
+use argus_facts::with_causes;
 use argus_record::RecordRequest;
+use argus_replay::compare::{Change, Flaky};
 use argus_replay::rebuild::Placed;
 use argus_replay::{
     Argument, CapturedTask, Content, Hint, Identity, Judgement, MemberKernel, Options, Poison, Proof,
@@ -231,9 +233,7 @@ fn a_task_that_gives_other_bytes_each_time_is_flaky() {
         core.store_scalar(&to, 1, if count < 3 { 0f32 } else { 1f32 })
     });
     assert!(!proof.passed());
-    type Told = (u32, Result<(usize, u64), String>);
-    let flaky: Vec<Told> = proof.flaky.into_iter().map(|flaky| (flaky.run, flaky.what)).collect();
-    assert_eq!(flaky, [(3, Ok((0, 1)))]);
+    assert_eq!(proof.flaky, [Flaky { run: 3, change: Change::Output { slot: 0, element: 1 } }]);
 }
 
 /// Metadata of everything, payload of nothing.
@@ -256,7 +256,7 @@ fn substituted(recorded: &Recorded, task: &CapturedTask, texts: &[&str]) -> Resu
 fn a_missing_payload_is_named_with_its_slot_and_the_way_out() {
     let (recorded, task) = hybrid();
     let refused = |texts: &[&str]| substituted(&recorded, &task, texts).unwrap_err();
-    let says = |texts: &[&str]| refused(texts).to_string();
+    let says = |texts: &[&str]| with_causes(&refused(texts));
     let error = refused(&[]);
     assert!(error.to_string().starts_with("argument slot 0 has no payload:"), "{error}");
     assert_eq!(error.hint(), Some(Hint::GivePayload { slot: 0 }));
@@ -304,7 +304,7 @@ fn substitutes_take_the_place_of_what_was_not_captured() {
     };
     let good = npy("good.npy", &header("<f4", &shape), &floats(&ramp));
     assert_eq!(result(&[&good, "1=zero"]), floats(&ramp));
-    let says = |text: &str| substituted(&recorded, &task, &[text, "1=zero"]).unwrap_err().to_string();
+    let says = |text: &str| with_causes(&substituted(&recorded, &task, &[text, "1=zero"]).unwrap_err());
     let doubles = npy("doubles.npy", &header("<f8", &shape), &[]);
     assert!(
         says(&doubles).ends_with("its elements are <f8, FLOAT32 is written as <f4"),
@@ -342,6 +342,6 @@ fn a_slot_that_nobody_captured_is_named() {
 fn descriptors_must_come_first() {
     let task =
         task(KernelAbi::Tensors, vec![tensor(0, input(&[1.0])), scalar(1, 3), tensor(2, input(&[1.0]))]);
-    let error = Rebuilt::new(&task, Poison::OTHER).unwrap_err().to_string();
+    let error = with_causes(&Rebuilt::new(&task, Poison::OTHER).unwrap_err());
     assert!(error.contains("slot 2 is a tensor, but slot 1 is none"), "{error}");
 }

@@ -3,6 +3,7 @@
 use std::path::Path;
 
 use argus_chip::{A2A3SIM, A5SIM};
+use argus_facts::with_causes;
 use argus_replay::{Capsule, CapturedTask, Judgement, Options, replay};
 use argus_scenes::registry::RuntimeKind;
 
@@ -66,8 +67,8 @@ fn a_damaged_capsule_is_refused_wherever_it_is_damaged() {
         assert_eq!(read(&damaged).is_err(), !(12..16).contains(&at), "byte {at}");
         assert!(read(&bytes[..at]).is_err(), "cut at {at}");
     }
-    let says = |bytes: &[u8]| read(bytes).unwrap_err().to_string();
-    assert_eq!(says(b"nothing"), "x.capsule is no capsule: it does not begin as capsules do");
+    let says = |bytes: &[u8]| with_causes(&read(bytes).unwrap_err());
+    assert_eq!(says(b"nothing"), "x.capsule is not a capsule: it does not begin as capsules do");
     let mut newer = bytes.clone();
     newer[8] = 2;
     assert_eq!(says(&newer), "x.capsule is a capsule of version 2; this program reads version 1");

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use argus_abi::TaskId;
 use argus_chip::{A2A3SIM, A5SIM};
+use argus_facts::with_causes;
 use argus_record::RecordRequest;
 use argus_replay::{CapturedTask, Hint, Listing, Options, Selection, replay};
 use argus_runtime::RunError;
@@ -33,7 +34,7 @@ fn a_fault_is_reported_with_kernel_core_and_instruction() {
             let RunError::KernelFault { site, fault } = &error else { panic!("{error}") };
             assert_eq!((site.kernel.as_str(), site.block, fault.index), ("faulting", 0, 1));
             assert_eq!(fault.instruction.unwrap().name(), "TLOAD");
-            assert!(error.to_string().contains("kernels/failures.rs:"), "{error}");
+            assert!(with_causes(&error).contains("kernels/failures.rs:"), "{error}");
         }
     }
 }
@@ -41,7 +42,7 @@ fn a_fault_is_reported_with_kernel_core_and_instruction() {
 #[test]
 fn a_panic_of_a_kernel_is_reported_with_its_message() {
     let (recorded, task) = failed("crashing_kernel", RuntimeKind::Trb);
-    let error = recorded.replay(&task).outcome.result.unwrap_err().to_string();
+    let error = with_causes(&recorded.replay(&task).outcome.result.unwrap_err());
     assert!(error.contains("kernel 'crashing'") && error.contains("index 7 out of range"), "{error}");
 }
 
@@ -52,14 +53,14 @@ fn a_kernel_that_does_not_end_is_given_up() {
     let proof = replay(&task, &recorded.code.kernels, &A2A3SIM, &options, 1).unwrap();
     let error = proof.outcome.result.unwrap_err();
     assert!(matches!(error, RunError::Stuck { .. }), "{error}");
-    assert!(error.to_string().contains("TEXPANDS"), "{error}");
+    assert!(with_causes(&error).contains("TEXPANDS"), "{error}");
 }
 
 #[test]
 fn a_host_built_task_that_nobody_described_says_what_to_do() {
     let (recorded, task) = failed("faulting_kernel", RuntimeKind::Hbg);
     let error = replay(&task, &recorded.code.kernels, &A2A3SIM, &Options::default(), 1).unwrap_err();
-    let text = error.to_string();
+    let text = with_causes(&error);
     assert!(text.contains("slot 0") && text.contains("registered no tensor information"), "{text}");
     assert_eq!(error.hint(), Some(Hint::GiveArgument { slot: 0 }));
 }

@@ -2,6 +2,7 @@
 
 use argus_abi::{Kind, Member};
 use argus_chip::A2A3SIM;
+use argus_facts::with_causes;
 use argus_replay::{Options, Probe, Seen, Substitute, Watch, replay};
 use argus_scenes::registry::RuntimeKind;
 
@@ -44,7 +45,7 @@ fn a_watched_element_goes_from_poison_to_the_captured_value() {
         assert_eq!((from, to), (0xffff_ffff, expected), "{text}");
     }
     let error = |text: &str| {
-        replay(&task, &recorded.code.kernels, &A2A3SIM, &options(&[text], &[]), 1).unwrap_err().to_string()
+        with_causes(&replay(&task, &recorded.code.kernels, &A2A3SIM, &options(&[text], &[]), 1).unwrap_err())
     };
     assert!(error("2[16,0]").contains("shape [16, 16]"), "{}", error("2[16,0]"));
     assert!(error("2[256]").contains("shape [16, 16]"), "{}", error("2[256]"));
@@ -75,7 +76,7 @@ fn a_break_stops_at_the_instruction_that_first_writes_a_nan() {
     let mut task = recorded.task("QK", 0);
     task.substitute(&[Substitute::parse("1=0x7fc0").unwrap()]).unwrap();
     let proof = replay(&task, &recorded.code.kernels, &A2A3SIM, &stop, 1).unwrap();
-    let error = proof.outcome.result.unwrap_err().to_string();
+    let error = with_causes(&proof.outcome.result.unwrap_err());
     assert!(error.contains("kernel 'QK'") && error.contains("TLOAD (instruction "), "{error}");
     assert!(error.contains("it wrote a NaN to dst[0, 0], Mat tile"), "{error}");
 }

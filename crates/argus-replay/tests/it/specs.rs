@@ -3,11 +3,12 @@
 use argus_abi::args::KernelAbi;
 use argus_abi::{DType, Role};
 use argus_chip::A2A3SIM;
+use argus_facts::with_causes;
 use argus_replay::{CapturedTask, Code, Content, Identity, Options, SpecError, What, replay, spec};
 use argus_scenes::registry::{self, RuntimeKind};
 
 fn error(text: &str) -> String {
-    spec::parse(text.as_bytes()).unwrap_err().to_string()
+    with_causes(&spec::parse(text.as_bytes()).unwrap_err())
 }
 
 #[test]
@@ -41,7 +42,7 @@ fn tensors_and_scalars_are_sorted_by_slot_and_keep_exact_bits() {
     assert_eq!(tensor(1).before, Content::Unneeded);
     assert_eq!(tensor(2).before, Content::Bytes(vec![0; 8]));
     // The bare list means the same.
-    assert_eq!(spec::parse(b"[]"), Ok(Vec::new()));
+    assert_eq!(spec::parse(b"[]").unwrap(), []);
 }
 
 #[test]
@@ -63,10 +64,10 @@ fn every_mistake_has_one_error_that_names_its_place() {
         (tensor(r#""index": 50"#), "$.args[0].index: index 50 exceeds max slots (50)"),
         (tensor(r#""index": 48"#), "$.args[0].index: index 48 is reserved"),
         (tensor(r#""index": 49"#), "$.args[0].index: index 49 is reserved"),
-        (tensor(r#""index": 1.5"#), "$.args[0].index: 1.5 is no slot number"),
+        (tensor(r#""index": 1.5"#), "$.args[0].index: 1.5 is not a slot number"),
         (tensor(r#""role": "input""#), "$.args[0]: the key 'index' is missing; a tensor needs"),
-        (tensor(r#""index": 0, "role": "both""#), "$.args[0].role: 'both' is no role"),
-        (tensor(r#""index": 0, "fill": "blue""#), "$.args[0].fill: 'blue' is no fill"),
+        (tensor(r#""index": 0, "role": "both""#), "$.args[0].role: 'both' is not a role"),
+        (tensor(r#""index": 0, "fill": "blue""#), "$.args[0].fill: 'blue' is not a fill"),
         (tensor(r#""index": 0, "fill": "missing.npy""#), "$.args[0].fill: slot 0: missing.npy"),
         (tensor(r#""index": 0, "colour": 1"#), "$.args[0]: there is no key 'colour' for a tensor"),
         (tensor(r#""index": 0, "shape": [0]"#), "$.args[0].shape: a tensor has 1 to 5 dimensions"),
@@ -81,11 +82,11 @@ fn every_mistake_has_one_error_that_names_its_place() {
             "$[0]: the key 'value' is missing; a scalar needs index, name, dtype and value",
         ),
         (scalar(r#""dtype": "INT8", "value": 300"#), "$[0].value: 300 does not fit INT8"),
-        (scalar(r#""dtype": "INT8", "value": [1]"#), "$[0].value: a list is no number"),
+        (scalar(r#""dtype": "INT8", "value": [1]"#), "$[0].value: a list is not a number"),
         (scalar(r#""dtype": "INT9", "value": 1"#), "$[0].dtype: unknown dtype 'INT9'"),
         (
             scalar(r#""dtype": "INT8", "value": 1, "pack_mode": "raw""#),
-            "$[0].pack_mode: 'raw' is no pack_mode",
+            "$[0].pack_mode: 'raw' is not a pack_mode",
         ),
         (scalar(r#""value": 1"#), "$[0]: the key 'dtype' is missing"),
     ];
@@ -95,8 +96,10 @@ fn every_mistake_has_one_error_that_names_its_place() {
     }
     let twice = r#"[{"kind": "scalar", "index": 7, "name": "a", "dtype": "INT8", "value": 1},
                     {"kind": "scalar", "index": 7, "name": "b", "dtype": "INT8", "value": 2}]"#;
-    let expected = SpecError::Duplicate { path: "$[1].index".into(), index: 7, other: "$[0]".into() };
-    assert_eq!(spec::parse(twice.as_bytes()), Err(expected));
+    let Err(SpecError::Duplicate { path, index, other }) = spec::parse(twice.as_bytes()) else {
+        panic!("two arguments in one slot")
+    };
+    assert_eq!((&*path, index, &*other), ("$[1].index", 7, "$[0]"));
 }
 
 /// f = a + b on a kernel of a scene, without any dump.

@@ -1,6 +1,7 @@
 //! Every way to end badly: the right code, and a message that names what went wrong.
 
 use argus_chip::CHIPS;
+use argus_facts::with_causes;
 use argus_runtime::RunError;
 use argus_scenes::play::{PlayError, PlayOptions, play};
 use argus_scenes::scenes::failures::{FAILURES, SCENE};
@@ -18,7 +19,7 @@ fn every_failure_has_the_right_code_and_message() {
                     other => panic!("{name}: {other:?}"),
                 };
                 assert_eq!(error.fatal_code(), failure.code, "{name}: {error}");
-                let message = error.to_string();
+                let message = with_causes(&error);
                 for part in failure.says {
                     assert!(message.contains(part), "{name}: '{part}' is not in: {message}");
                 }

@@ -4,9 +4,10 @@ use std::io::{ErrorKind, Read};
 
 use serde_json::Value;
 
-use crate::check::Rule;
+use crate::check::broken::rule;
 use crate::check::events;
 use crate::check::trace::{Seen, digest};
+use crate::check::{Broken, Place, Rule};
 
 const HEADER: usize = 12;
 const PATH: usize = 4096;
@@ -27,7 +28,7 @@ pub(super) struct Blocks {
 impl Blocks {
     pub fn table(&self, kind: u8) -> Rule<&Value> {
         let found = self.tables.iter().find(|(found, _)| *found == kind);
-        found.map(|(_, table)| table).ok_or_else(|| format!("block {kind} is missing"))
+        found.map(|(_, table)| table).ok_or_else(|| rule!("block {kind} is missing"))
     }
 
     pub fn rows(&self) -> usize {
@@ -45,22 +46,22 @@ pub(super) fn read(mut reader: impl Read, seen: &Seen) -> Rule<Blocks> {
             Ok(0) => break,
             Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::Interrupted => continue,
-            Err(error) => return Err(error.to_string()),
+            Err(error) => return Err(error.into()),
         }
         let here = at;
-        let wrong = |problem: String| format!("block at byte {here}: {problem}");
+        let wrong = |broken: Broken| broken.at(Place::Block { byte: here });
         exact(&mut reader, &mut header[1..]).map_err(wrong)?;
         let size = u64::from_le_bytes(header[..8].try_into().map_err(|_| wrong("no size".into()))?);
         let [kind, padding, version, reserve] = [header[8], header[9], header[10], header[11]];
         if size == 0 || size > MAX_BLOCK {
-            return Err(wrong(format!("a size of {size} bytes")));
+            return Err(wrong(rule!("a size of {size} bytes")));
         }
         if padding > 3 || u64::from(padding) >= size || size % 4 != 0 {
-            return Err(wrong(format!("{padding} bytes of padding in {size}")));
+            return Err(wrong(rule!("{padding} bytes of padding in {size}")));
         }
         let expected = if kind == 4 { 0 } else { 0x5A };
         if version != expected || reserve != 0x5A {
-            return Err(wrong(format!("type {kind} has version {version:#x} and reserve {reserve:#x}")));
+            return Err(wrong(rule!("type {kind} has version {version:#x} and reserve {reserve:#x}")));
         }
         let path = if kind == 1 { Some(take(&mut reader, PATH as u64).map_err(wrong)?) } else { None };
         at += HEADER as u64 + size + if kind == 1 { PATH as u64 } else { 0 };
@@ -75,7 +76,7 @@ pub(super) fn read(mut reader: impl Read, seen: &Seen) -> Rule<Blocks> {
                     return Err(wrong("a trace behind other blocks".into()));
                 }
                 if size >= MAX_TRACE {
-                    return Err(wrong(format!("a trace of {size} bytes")));
+                    return Err(wrong(rule!("a trace of {size} bytes")));
                 }
                 events::read(&content[..], 2, &mut |event| {
                     events_digest = digest(events_digest, &event);
@@ -93,12 +94,12 @@ pub(super) fn read(mut reader: impl Read, seen: &Seen) -> Rule<Blocks> {
             }
             kind if TABLES.contains(&kind) => {
                 if blocks.tables.last().is_some_and(|(last, _)| *last >= kind) {
-                    return Err(wrong(format!("type {kind} is out of order")));
+                    return Err(wrong(rule!("type {kind} is out of order")));
                 }
-                let table = serde_json::from_slice(&content).map_err(|error| wrong(error.to_string()))?;
+                let table = serde_json::from_slice(&content).map_err(|error| wrong(error.into()))?;
                 blocks.tables.push((kind, table));
             }
-            other => return Err(wrong(format!("type {other} is unknown"))),
+            other => return Err(wrong(rule!("type {other} is unknown"))),
         }
     }
     if blocks.traces == 0 {
@@ -118,31 +119,27 @@ fn source(path: &[u8], text: Vec<u8>) -> Rule<(String, String)> {
     if path[end..].iter().any(|&byte| byte != 0) {
         return Err("bytes behind the end of a path".into());
     }
-    let path = std::str::from_utf8(&path[..end]).map_err(|error| error.to_string())?;
+    let path = std::str::from_utf8(&path[..end])?;
     let odd = |c: char| c.is_control() || "|;&$><`!\"'\\%:".contains(c);
     if path.is_empty() || path.chars().count() > 500 || path.starts_with('/') || path.contains(odd) {
-        return Err(format!(
+        return Err(rule!(
             "path {path:?} is empty, too long, absolute or has characters that readers refuse"
         ));
     }
-    let text = String::from_utf8(text).map_err(|error| error.to_string())?;
+    let text = String::from_utf8(text)?;
     if text.chars().count() > 1_000_000 || text.lines().count() > 10_000 {
-        return Err(format!("the text of {path} is longer than readers show"));
+        return Err(rule!("the text of {path} is longer than readers show"));
     }
     Ok((path.to_owned(), text))
 }
 
 fn exact(reader: &mut impl Read, into: &mut [u8]) -> Rule {
-    reader.read_exact(into).map_err(|_| "the file ends inside a header".to_owned())
+    reader.read_exact(into).map_err(|_| Broken::from("the file ends inside a header"))
 }
 
 /// Reads so many bytes, without trusting the number before they came.
 fn take(reader: &mut impl Read, size: u64) -> Rule<Vec<u8>> {
     let mut content = Vec::new();
-    let read = reader.take(size).read_to_end(&mut content).map_err(|error| error.to_string())?;
-    if read as u64 == size {
-        Ok(content)
-    } else {
-        Err(format!("{size} bytes are announced, {read} are there"))
-    }
+    let read = reader.take(size).read_to_end(&mut content)?;
+    if read as u64 == size { Ok(content) } else { Err(rule!("{size} bytes are announced, {read} are there")) }
 }

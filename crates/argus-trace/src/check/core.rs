@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io::Read;
 
 use crate::check::Rule;
+use crate::check::broken::rule;
 use crate::check::events::{self, Event, Label, need, picoseconds};
 use crate::check::trace::{Seen, check_code, parse_hex};
 
@@ -49,7 +50,7 @@ pub(super) fn read(reader: impl Read, core: &str, seen: &Seen) -> Rule {
                 let place =
                     (pid.parse().map_err(|_| "an arrow's pid")?, tid.parse().map_err(|_| "an arrow's tid")?);
                 if !threads.contains_key(&place) {
-                    return Err(format!("an arrow on {pid} {tid}, where nothing is"));
+                    return Err(rule!("an arrow on {pid} {tid}, where nothing is"));
                 }
                 let time = picoseconds(need(event.ts, "ts")?)?;
                 let ends = arrows.entry(need(event.id.clone(), "id")?).or_default();
@@ -58,37 +59,38 @@ pub(super) fn read(reader: impl Read, core: &str, seen: &Seen) -> Rule {
                 }
                 Ok(())
             }
-            other => Err(format!("phase {other}")),
+            other => Err(rule!("phase {other}")),
         }
     })?;
     for (id, ends) in &arrows {
         match ends {
             [Some(leaves), Some(arrives)] if leaves <= arrives => {}
-            _ => return Err(format!("arrow {id} has one end or goes back in time")),
+            _ => return Err(rule!("arrow {id} has one end or goes back in time")),
         }
     }
     let mut lanes: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
     for ((pid, tid), thread) in &threads {
         if thread.named != 2 || names.get(pid) != Some(&2) {
-            return Err(format!("process {pid} or its thread {tid} is not named and placed"));
+            return Err(rule!("process {pid} or its thread {tid} is not named and placed"));
         }
         let sums = lanes.entry(*pid).or_default();
         sums.0 += thread.slices;
         sums.1 += thread.busy;
     }
     for (lane, sums) in seen.lanes_of(core) {
-        let &(_, pid) = PROCESSES.iter().find(|row| row.0 == lane).ok_or_else(|| format!("lane {lane}"))?;
+        let &(_, pid) = PROCESSES.iter().find(|row| row.0 == lane).ok_or_else(|| rule!("lane {lane}"))?;
         let found = lanes.remove(&pid).unwrap_or_default();
         if found != (sums.slices, sums.busy_ps) {
             let (slices, busy) = found;
-            return Err(format!(
+            return Err(rule!(
                 "{lane} has {slices} slices of {busy} ps, in the file of all cores {} of {}",
-                sums.slices, sums.busy_ps
+                sums.slices,
+                sums.busy_ps
             ));
         }
     }
     match lanes.keys().next() {
-        Some(pid) => Err(format!("process {pid} is no lane of the core")),
+        Some(pid) => Err(rule!("process {pid} is not a lane of the core")),
         None => Ok(()),
     }
 }
@@ -101,7 +103,7 @@ fn metadata(
     let pid = need(event.pid.as_ref(), "pid")?.number()?;
     let tid = need(event.tid.as_ref(), "tid")?.number()?;
     let args = need(event.args.as_ref(), "args")?;
-    let lane = PROCESSES.iter().find(|row| row.1 == pid).ok_or_else(|| format!("process {pid}"))?.0;
+    let lane = PROCESSES.iter().find(|row| row.1 == pid).ok_or_else(|| rule!("process {pid}"))?.0;
     let name = need(event.name.as_deref(), "name")?;
     let good = match name {
         "process_name" => args.name.as_deref() == Some(lane),
@@ -111,7 +113,7 @@ fn metadata(
         _ => false,
     };
     if !good {
-        return Err(format!("{name} of process {pid}"));
+        return Err(rule!("{name} of process {pid}"));
     }
     if name.starts_with("process") {
         *names.entry(pid).or_default() += 1;
@@ -130,7 +132,7 @@ fn slice(event: &Event, threads: &mut BTreeMap<(u64, u64), Thread>) -> Rule {
     let end = start + picoseconds(need(event.dur, "dur")?)?;
     let thread = threads.entry(place).or_default();
     if start < thread.end {
-        return Err(format!("slices overlap on process {} at {start} ps", place.0));
+        return Err(rule!("slices overlap on process {} at {start} ps", place.0));
     }
     thread.slices += 1;
     thread.busy += end - start;

@@ -3,12 +3,14 @@
 use std::fmt;
 use std::io::Read;
 
+use argus_facts::with_causes;
 use serde::Deserialize;
 use serde::de::{
     self, DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
 };
 
-use crate::check::Rule;
+use crate::check::broken::rule;
+use crate::check::{Place, Rule};
 
 /// One event, with nothing but what real files have.
 #[derive(Debug, Default)]
@@ -50,14 +52,14 @@ impl Label {
     pub fn text(&self) -> Rule<&str> {
         match self {
             Label::Text(text) if !text.is_empty() => Ok(text),
-            other => Err(format!("{other:?} where a name is needed")),
+            other => Err(rule!("{other:?} where a name is needed")),
         }
     }
 
     pub fn number(&self) -> Rule<u64> {
         match self {
             Label::Number(number) => Ok(*number),
-            other => Err(format!("{other:?} where a number is needed")),
+            other => Err(rule!("{other:?} where a number is needed")),
         }
     }
 }
@@ -65,11 +67,7 @@ impl Label {
 /// Microseconds as picoseconds.
 pub(super) fn picoseconds(us: f64) -> Rule<u64> {
     let ps = (us * 1e6).round();
-    if us.is_finite() && (0.0..9e15).contains(&ps) {
-        Ok(ps as u64)
-    } else {
-        Err(format!("a time of {us} us"))
-    }
+    if us.is_finite() && (0.0..9e15).contains(&ps) { Ok(ps as u64) } else { Err(rule!("a time of {us} us")) }
 }
 
 /// Reads a whole trace. The envelope's keys must come in the order that makes readers see a simulation.
@@ -93,11 +91,11 @@ fn read_envelope<E: DeserializeOwned>(
     let mut count = 0;
     let mut counted = |event| {
         count += 1;
-        handle(event).map_err(|problem| format!("event {count}: {problem}"))
+        handle(event).map_err(|broken| broken.at(Place::Event(count)))
     };
     let envelope = Envelope { keys, schema, handle: &mut counted };
-    envelope.deserialize(&mut deserializer).map_err(|error| error.to_string())?;
-    deserializer.end().map_err(|error| error.to_string())?;
+    envelope.deserialize(&mut deserializer)?;
+    deserializer.end()?;
     if count == 0 { Err("there are no events".into()) } else { Ok(()) }
 }
 
@@ -176,7 +174,7 @@ impl<'de, E: DeserializeOwned> Visitor<'de> for List<'_, '_, E> {
 
     fn visit_seq<S: SeqAccess<'de>>(self, mut seq: S) -> Result<(), S::Error> {
         while let Some(event) = seq.next_element::<E>()? {
-            (self.handle)(event).map_err(de::Error::custom)?;
+            (self.handle)(event).map_err(|broken| de::Error::custom(with_causes(&broken)))?;
         }
         Ok(())
     }
@@ -225,5 +223,5 @@ impl<'de> Deserialize<'de> for Event {
 
 /// What must be there.
 pub(super) fn need<T>(value: Option<T>, what: &str) -> Rule<T> {
-    value.ok_or_else(|| format!("{what} is missing"))
+    value.ok_or_else(|| rule!("{what} is missing"))
 }

@@ -6,10 +6,11 @@ use std::io::Read;
 use serde::Deserialize;
 use serde_json::Value;
 
-use crate::check::Rule;
+use crate::check::broken::rule;
 use crate::check::events::{self, picoseconds};
 use crate::check::trace::Seen;
 use crate::check::wire::{Field, fields, varint};
+use crate::check::{Broken, Place, Rule};
 
 /// The sums of a track.
 #[derive(Debug, Default)]
@@ -26,16 +27,17 @@ fn compare(tracks: &BTreeMap<(String, String), (u64, u64)>, seen: &Seen, slack: 
     for ((core, lane), sums) in &seen.lanes {
         let &(slices, busy) = tracks
             .get(&(core.clone(), lane.clone()))
-            .ok_or_else(|| format!("lane {lane} of {core} is missing"))?;
+            .ok_or_else(|| rule!("lane {lane} of {core} is missing"))?;
         if slices != sums.slices || busy.abs_diff(sums.busy_ps) > slack(slices) {
-            return Err(format!(
+            return Err(rule!(
                 "{lane} of {core} has {slices} slices of {busy} ps, trace.json {} of {}",
-                sums.slices, sums.busy_ps
+                sums.slices,
+                sums.busy_ps
             ));
         }
     }
     match tracks.keys().find(|track| !seen.lanes.contains_key(*track)) {
-        Some((group, track)) => Err(format!("track {track} of {group} is no lane")),
+        Some((group, track)) => Err(rule!("track {track} of {group} is not a lane")),
         None => Ok(()),
     }
 }
@@ -72,7 +74,7 @@ pub(super) fn read_json(reader: impl Read, seen: &Seen) -> Rule {
     for (id, ends) in &file.arrows {
         match ends {
             [Some(leaves), Some(arrives)] if leaves <= arrives => {}
-            _ => return Err(format!("arrow {id} has one end or goes back in time")),
+            _ => return Err(rule!("arrow {id} has one end or goes back in time")),
         }
     }
     check_arrows(file.arrows.len(), seen)?;
@@ -96,7 +98,7 @@ impl JsonFile {
                     "process_name" => drop(self.groups.insert(event.pid, name()?)),
                     "thread_name" => drop(self.names.insert(place, name()?)),
                     "process_sort_index" | "thread_sort_index" if event.args["sort_index"].is_u64() => {}
-                    other => return Err(format!("metadata {other}")),
+                    other => return Err(rule!("metadata {other}")),
                 }
             }
             "X" => {
@@ -109,7 +111,7 @@ impl JsonFile {
                 let first_us = *track.first_us.get_or_insert(start_us);
                 let from_first = start_us - first_us;
                 if start < track.end || start_us < track.end_us[0] || from_first < track.end_us[1] {
-                    return Err(format!("{} at {start} ps overlaps the slice before it", event.name));
+                    return Err(rule!("{} at {start} ps overlaps the slice before it", event.name));
                 }
                 track.slices += 1;
                 track.busy += end - start;
@@ -127,7 +129,7 @@ impl JsonFile {
                     return Err("an arrow has an end twice".into());
                 }
             }
-            other => return Err(format!("phase {other}")),
+            other => return Err(rule!("phase {other}")),
         }
         Ok(())
     }
@@ -137,7 +139,7 @@ fn check_arrows(found: usize, seen: &Seen) -> Rule {
     if found as u64 == seen.flows() {
         return Ok(());
     }
-    Err(format!("{found} arrows, trace.json has {}", seen.flows()))
+    Err(rule!("{found} arrows, trace.json has {}", seen.flows()))
 }
 
 /// A track of the native file, while its slices come in.
@@ -166,18 +168,18 @@ const TABLES: [u64; 3] = [2, 3, 29];
 pub(super) fn read_native(mut reader: impl Read, seen: &Seen) -> Rule<u64> {
     let mut file = NativeFile::default();
     let mut bytes = Vec::new();
-    reader.read_to_end(&mut bytes).map_err(|error| error.to_string())?;
+    reader.read_to_end(&mut bytes)?;
     let mut rest = &bytes[..];
     let mut count = 0;
     while !rest.is_empty() {
-        let wrong = |problem: String| format!("packet {count}: {problem}");
+        let wrong = |broken: Broken| broken.at(Place::Packet(count));
         if varint(&mut rest).map_err(wrong)? != 0x0A {
-            return Err(wrong("it is no packet".into()));
+            return Err(wrong("it is not a packet".into()));
         }
         let length = varint(&mut rest).map_err(wrong)?;
         let packet = usize::try_from(length).ok().and_then(|length| rest.split_at_checked(length));
         let (packet, tail) =
-            packet.ok_or_else(|| wrong(format!("{length} bytes are announced, {} are there", rest.len())))?;
+            packet.ok_or_else(|| wrong(rule!("{length} bytes are announced, {} are there", rest.len())))?;
         rest = tail;
         file.packet(packet, count == 0).map_err(wrong)?;
         count += 1;
@@ -197,11 +199,11 @@ impl NativeFile {
                 (11, Field::Bytes(value)) => event = Some(value),
                 (12, Field::Bytes(value)) => self.intern(value)?,
                 (60, Field::Bytes(value)) => self.descriptor(value)?,
-                (number, _) => return Err(format!("field {number} of a packet")),
+                (number, _) => return Err(rule!("field {number} of a packet")),
             }
         }
         if sequence == 0 || flags != if first { 1 } else { 2 } {
-            return Err(format!("sequence {sequence} with flags {flags}"));
+            return Err(rule!("sequence {sequence} with flags {flags}"));
         }
         match (event, time) {
             (Some(event), Some(time)) => self.event(event, time),
@@ -214,19 +216,19 @@ impl NativeFile {
         for field in fields(data) {
             let (number, Field::Bytes(entry)) = field? else { return Err("an interned number".into()) };
             let table = TABLES.iter().position(|&table| table == number);
-            let table = table.ok_or_else(|| format!("table {number} of interned texts"))?;
+            let table = table.ok_or_else(|| rule!("table {number} of interned texts"))?;
             let (mut iid, mut text) = (0, String::new());
             for field in fields(entry) {
                 match field? {
                     (1, Field::Varint(value)) => iid = value,
                     (2, Field::Bytes(value)) => {
-                        text = std::str::from_utf8(value).map_err(|error| error.to_string())?.to_owned();
+                        text = std::str::from_utf8(value)?.to_owned();
                     }
-                    (number, _) => return Err(format!("field {number} of an interned text")),
+                    (number, _) => return Err(rule!("field {number} of an interned text")),
                 }
             }
             if iid == 0 || self.names[table].insert(iid, text).is_some() {
-                return Err(format!("interned text {iid} is given twice"));
+                return Err(rule!("interned text {iid} is given twice"));
             }
         }
         Ok(())
@@ -238,21 +240,21 @@ impl NativeFile {
             match field? {
                 (1, Field::Varint(value)) => uuid = value,
                 (2, Field::Bytes(value)) => {
-                    track.name = std::str::from_utf8(value).map_err(|error| error.to_string())?.to_owned();
+                    track.name = std::str::from_utf8(value)?.to_owned();
                 }
                 (5, Field::Varint(value)) => track.parent = Some(value),
                 (3, Field::Bytes(_)) | (11 | 12, Field::Varint(_)) => {}
-                (number, _) => return Err(format!("field {number} of a track")),
+                (number, _) => return Err(rule!("field {number} of a track")),
             }
         }
         if uuid == 0 || track.name.is_empty() {
             return Err("a track without number or name".into());
         }
         if track.parent.is_some_and(|parent| !self.tracks.contains_key(&parent)) {
-            return Err(format!("track {} has no parent", track.name));
+            return Err(rule!("track {} has no parent", track.name));
         }
         match self.tracks.insert(uuid, track) {
-            Some(old) => Err(format!("the number of track {} is used twice", old.name)),
+            Some(old) => Err(rule!("the number of track {} is used twice", old.name)),
             None => Ok(()),
         }
     }
@@ -268,12 +270,12 @@ impl NativeFile {
                 (47, Field::Fixed64(value)) => leaves.push(value),
                 (48, Field::Fixed64(value)) => arrives.push(value),
                 (4, Field::Bytes(value)) => self.annotation(value)?,
-                (number, _) => return Err(format!("field {number} of an event")),
+                (number, _) => return Err(rule!("field {number} of an event")),
             }
         }
-        let track = self.tracks.get_mut(&uuid).ok_or_else(|| format!("track {uuid} is unknown"))?;
+        let track = self.tracks.get_mut(&uuid).ok_or_else(|| rule!("track {uuid} is unknown"))?;
         if time < track.last {
-            return Err(format!("the events of {} go back in time", track.name));
+            return Err(rule!("the events of {} go back in time", track.name));
         }
         track.last = time;
         match kind {
@@ -294,12 +296,12 @@ impl NativeFile {
                     track.busy += time - start;
                 }
             }
-            other => return Err(format!("an event of type {other}")),
+            other => return Err(rule!("an event of type {other}")),
         }
         for (ids, end) in [(leaves, 0), (arrives, 1)] {
             for id in ids {
                 if self.arrows.entry(id).or_default()[end].replace(time).is_some() {
-                    return Err(format!("arrow {id} has an end twice"));
+                    return Err(rule!("arrow {id} has an end twice"));
                 }
             }
         }
@@ -326,7 +328,7 @@ impl NativeFile {
         let mut all = 0;
         for track in self.tracks.values() {
             if !track.open.is_empty() {
-                return Err(format!("a slice of {} never ends", track.name));
+                return Err(rule!("a slice of {} never ends", track.name));
             }
             let Some(parent) = track.parent else { continue };
             let core = self.tracks.get(&parent).map(|parent| parent.name.clone()).unwrap_or_default();
@@ -336,7 +338,7 @@ impl NativeFile {
         for (id, ends) in &self.arrows {
             match ends {
                 [Some(leaves), Some(arrives)] if leaves <= arrives => {}
-                _ => return Err(format!("arrow {id} has one end or goes back in time")),
+                _ => return Err(rule!("arrow {id} has one end or goes back in time")),
             }
         }
         check_arrows(self.arrows.len(), seen)?;

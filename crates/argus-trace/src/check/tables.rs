@@ -5,9 +5,10 @@ use std::collections::{BTreeMap, BTreeSet};
 use argus_chip::CHIPS;
 use serde_json::Value;
 
-use crate::check::Rule;
 use crate::check::bin::Blocks;
+use crate::check::broken::rule;
 use crate::check::trace::{Seen, check_code, parse_hex};
+use crate::check::{Broken, Place, Rule};
 
 const COLUMNS: &[(&str, u64)] = &[
     ("Address", 3),
@@ -40,8 +41,8 @@ pub(super) fn check(blocks: &Blocks, seen: &Seen) -> Rule {
         return Err("a source appears twice".into());
     }
     let instrs = blocks.table(4)?;
-    let rows = instructions(instrs, seen, &lines).map_err(|problem| format!("API_INSTR: {problem}"))?;
-    files(blocks.table(3)?, &rows, &lines).map_err(|problem| format!("API_FILE: {problem}"))?;
+    let rows = instructions(instrs, seen, &lines).map_err(|broken| broken.at(Place::Table("API_INSTR")))?;
+    files(blocks.table(3)?, &rows, &lines).map_err(|broken| broken.at(Place::Table("API_FILE")))?;
     details(blocks, seen)
 }
 
@@ -63,7 +64,7 @@ fn instructions(table: &Value, seen: &Seen, lines: &BTreeMap<&str, usize>) -> Ru
     let mut cycles_by_lane: BTreeMap<(&str, String), i64> = BTreeMap::new();
     for value in list(&table["Instructions"])? {
         let row = row(value, cores.len())?;
-        let wrong = |problem: String| format!("address {:#x}: {problem}", row.address);
+        let wrong = |broken: Broken| broken.at(Place::Address(row.address));
         if rows.last().is_some_and(|last| last.address >= row.address) {
             return Err(wrong("rows are not in order".into()));
         }
@@ -74,7 +75,7 @@ fn instructions(table: &Value, seen: &Seen, lines: &BTreeMap<&str, usize>) -> Ru
         if !row.code.is_empty() {
             let (path, line) = check_code(&row.code).map_err(wrong)?;
             if lines.get(path).is_none_or(|&lines| line as usize > lines) {
-                return Err(wrong(format!("{} is in no source", row.code)));
+                return Err(wrong(rule!("{} is in no source", row.code)));
             }
         }
         for (index, &core) in cores.iter().enumerate() {
@@ -82,10 +83,10 @@ fn instructions(table: &Value, seen: &Seen, lines: &BTreeMap<&str, usize>) -> Ru
             let address = seen.addresses.get(&(core.to_owned(), row.address)).unwrap_or(&none);
             let number = |name: &str| row.numbers[name][index];
             if address.slices > 0 && address.lane != pipe {
-                return Err(wrong(format!("it is on {pipe}, its slices on {}", address.lane)));
+                return Err(wrong(rule!("it is on {pipe}, its slices on {}", address.lane)));
             }
             if address.slices > 0 && !row.code.is_empty() && address.code != row.code {
-                return Err(wrong(format!("it is at {}, its slices at {}", row.code, address.code)));
+                return Err(wrong(rule!("it is at {}, its slices at {}", row.code, address.code)));
             }
             check_sum(number("Instructions Executed"), address.slices as f64, 0.0, "slices")
                 .map_err(wrong)?;
@@ -100,14 +101,14 @@ fn instructions(table: &Value, seen: &Seen, lines: &BTreeMap<&str, usize>) -> Ru
     }
     let known: BTreeSet<u64> = rows.iter().map(|row| row.address).collect();
     if let Some(((core, pc), _)) = seen.addresses.iter().find(|((_, pc), _)| !known.contains(pc)) {
-        return Err(format!("address {pc:#x} of a slice on {core} has no row"));
+        return Err(rule!("address {pc:#x} of a slice on {core} has no row"));
     }
     let full = rows.iter().any(|row| row.numbers["Cycles"].contains(&FULL));
     for ((core, lane), sums) in seen.lanes.iter().filter(|_| !full) {
         let cycles = *cycles_by_lane.get(&(core.as_str(), lane.clone())).unwrap_or(&0);
         let busy = sums.busy_ps as f64 * seen.mhz / 1e6;
         if (cycles as f64 - busy).abs() > 0.5 + sums.slices as f64 * seen.mhz / 1e6 {
-            return Err(format!("{cycles} cycles on {lane} of {core}, but its slices last {busy:.1}"));
+            return Err(rule!("{cycles} cycles on {lane} of {core}, but its slices last {busy:.1}"));
         }
     }
     Ok(rows)
@@ -118,17 +119,17 @@ fn check_sum(found: i64, expected: f64, slack: f64, what: &str) -> Rule {
     if saturated || (found as f64 - expected).abs() <= slack {
         return Ok(());
     }
-    Err(format!("{found} {what}, but the trace has {expected:.1}"))
+    Err(rule!("{found} {what}, but the trace has {expected:.1}"))
 }
 
 fn row(value: &Value, cores: usize) -> Rule<Row> {
-    let object = value.as_object().ok_or("a row is no object")?;
+    let object = value.as_object().ok_or("a row is not an object")?;
     if object.len() != COLUMNS.len() {
-        return Err(format!("a row of {} columns", object.len()));
+        return Err(rule!("a row of {} columns", object.len()));
     }
     let mut numbers = BTreeMap::new();
     for &(column, kind) in COLUMNS {
-        let cell = object.get(column).ok_or_else(|| format!("column {column} is missing"))?;
+        let cell = object.get(column).ok_or_else(|| rule!("column {column} is missing"))?;
         match kind {
             1 => drop(numbers.insert(column, ints(cell, cores)?)),
             4 => percentages(cell, cores)?,
@@ -145,13 +146,13 @@ fn files(table: &Value, rows: &[Row], lines: &BTreeMap<&str, usize>) -> Rule {
     let mut mapped = 0;
     for file in list(&table["Files"])? {
         let path = text(&file["Source"])?;
-        let &length = lines.get(path).ok_or_else(|| format!("{path} has no source block"))?;
+        let &length = lines.get(path).ok_or_else(|| rule!("{path} has no source block"))?;
         let mut last = 0;
         for line in list(&file["Lines"])? {
             let number = line["Line"].as_u64().ok_or("a line without number")?;
-            let wrong = |problem: String| format!("{path}:{number}: {problem}");
+            let wrong = |broken: Broken| broken.at(Place::Source { path: path.to_owned(), line: number });
             if number <= last || number as usize > length {
-                return Err(wrong(format!("out of order, or behind the last line {length}")));
+                return Err(wrong(rule!("out of order, or behind the last line {length}")));
             }
             last = number;
             let code = format!("{path}:{number}");
@@ -162,7 +163,7 @@ fn files(table: &Value, rows: &[Row], lines: &BTreeMap<&str, usize>) -> Rule {
                 for (core, &sum) in sums.iter().enumerate() {
                     let expected: i64 = of_line.iter().map(|row| row.numbers[column][core]).sum();
                     if sum != expected.min(FULL) {
-                        return Err(wrong(format!("{sum} {column}, its instructions have {expected}")));
+                        return Err(wrong(rule!("{sum} {column}, its instructions have {expected}")));
                     }
                 }
             }
@@ -174,7 +175,7 @@ fn files(table: &Value, rows: &[Row], lines: &BTreeMap<&str, usize>) -> Rule {
                 };
                 let (start, end) = (parse_hex(text(start)?)?, parse_hex(text(end)?)?);
                 if start > end || end - start > 1 << 32 {
-                    return Err(wrong(format!("range {start:#x} to {end:#x}")));
+                    return Err(wrong(rule!("range {start:#x} to {end:#x}")));
                 }
                 covered.extend((start..=end).step_by(4));
             }
@@ -185,7 +186,7 @@ fn files(table: &Value, rows: &[Row], lines: &BTreeMap<&str, usize>) -> Rule {
     }
     let with_line = rows.iter().filter(|row| !row.code.is_empty()).count();
     if mapped != with_line {
-        return Err(format!("{with_line} instructions have a line, {mapped} are found by line"));
+        return Err(rule!("{with_line} instructions have a line, {mapped} are found by line"));
     }
     Ok(())
 }
@@ -216,17 +217,17 @@ fn details(blocks: &Blocks, seen: &Seen) -> Rule {
         let table = blocks.table(*kind)?;
         for key in *keys {
             if table.get(key).is_none_or(Value::is_null) {
-                return Err(format!("block {kind}: {key} is missing"));
+                return Err(rule!("block {kind}: {key} is missing"));
             }
         }
     }
     let base = blocks.table(5)?;
     if !["cube", "vector", "mix"].contains(&text(&base["op_type"])?) {
-        return Err(format!("block 5: op_type {}", base["op_type"]));
+        return Err(rule!("block 5: op_type {}", base["op_type"]));
     }
-    let duration = base["duration"].as_f64().ok_or("block 5: duration is no number")?;
+    let duration = base["duration"].as_f64().ok_or("block 5: duration is not a number")?;
     if (duration * 1e6 - seen.end_ps() as f64).abs() > 1.0 {
-        return Err(format!("block 5: it lasts {duration} us, the trace {} ps", seen.end_ps()));
+        return Err(rule!("block 5: it lasts {duration} us, the trace {} ps", seen.end_ps()));
     }
     if list(&base["advice"])?.iter().all(|advice| advice.as_str().is_none_or(str::is_empty)) {
         return Err("block 5: it does not say that it is a model".into());
@@ -244,10 +245,10 @@ fn details(blocks: &Blocks, seen: &Seen) -> Rule {
         Ok(())
     };
     shape(&base["block_detail"], &base["block_detail"]["row"])
-        .map_err(|problem| format!("block 5: {problem}"))?;
+        .map_err(|broken| broken.at(Place::Details(5)))?;
     for block in list(&blocks.table(9)?["table_per_block"])? {
         for table in list(&block["table_detail"])? {
-            shape(table, &table["row"]).map_err(|problem| format!("block 9: {problem}"))?;
+            shape(table, &table["row"]).map_err(|broken| broken.at(Place::Details(9)))?;
         }
     }
     // The bars are the busy times of the lanes.
@@ -257,15 +258,15 @@ fn details(blocks: &Blocks, seen: &Seen) -> Rule {
             "cube0" => "cubecore0",
             "vector0" => "veccore0",
             "vector1" => "veccore1",
-            other => return Err(format!("block 7: block_type {other}")),
+            other => return Err(rule!("block 7: block_type {other}")),
         };
         let core = format!("core{}.{kind}", bar["block_id"]);
         let lane = text(&bar["name"])?.to_owned();
         let sums = seen.lanes.get(&(core.clone(), lane.clone()));
-        let sums = sums.ok_or_else(|| format!("block 7: {core} has no lane {lane}"))?;
-        let value = bar["value"].as_f64().ok_or("block 7: a value is no number")?;
+        let sums = sums.ok_or_else(|| rule!("block 7: {core} has no lane {lane}"))?;
+        let value = bar["value"].as_f64().ok_or("block 7: a value is not a number")?;
         if (value * 1e6 - sums.busy_ps as f64).abs() > 1.0 + sums.slices as f64 {
-            return Err(format!(
+            return Err(rule!(
                 "block 7: {lane} of {core} is busy {value} us, its slices {} ps",
                 sums.busy_ps
             ));
@@ -273,17 +274,17 @@ fn details(blocks: &Blocks, seen: &Seen) -> Rule {
         bars += 1;
     }
     if bars != seen.lanes.len() {
-        return Err(format!("block 7: {bars} bars for {} lanes", seen.lanes.len()));
+        return Err(rule!("block 7: {bars} bars for {} lanes", seen.lanes.len()));
     }
     let soc = text(&blocks.table(12)?["soc"])?;
     for map in list(&blocks.table(8)?["core_memory_map"])? {
         let known = CHIPS.iter().any(|chip| chip.vendor.insight == soc);
         if text(&map["soc"])? != soc || !known {
-            return Err(format!("block 8: soc {}", map["soc"]));
+            return Err(rule!("block 8: soc {}", map["soc"]));
         }
         for arrow in list(&map["memory_unit"])? {
             if arrow["memory_path"].as_u64().is_none_or(|path| path > 55) {
-                return Err(format!("block 8: memory_path {}", arrow["memory_path"]));
+                return Err(rule!("block 8: memory_path {}", arrow["memory_path"]));
             }
         }
     }
@@ -294,18 +295,18 @@ fn check_types(types: &Value, columns: &[(&str, u64)]) -> Rule {
     let types = types.as_object().ok_or("no table of column types")?;
     for (column, kind) in columns {
         if types.get(*column).and_then(Value::as_u64) != Some(*kind) {
-            return Err(format!("column {column} is not declared as type {kind}"));
+            return Err(rule!("column {column} is not declared as type {kind}"));
         }
     }
     if types.len() == columns.len() { Ok(()) } else { Err("columns are declared that are unknown".into()) }
 }
 
 fn list(value: &Value) -> Rule<&Vec<Value>> {
-    value.as_array().ok_or_else(|| format!("{} where a list is needed", short(value)))
+    value.as_array().ok_or_else(|| rule!("{} where a list is needed", short(value)))
 }
 
 fn text(value: &Value) -> Rule<&str> {
-    value.as_str().ok_or_else(|| format!("{} where a text is needed", short(value)))
+    value.as_str().ok_or_else(|| rule!("{} where a text is needed", short(value)))
 }
 
 fn short(value: &Value) -> String {
@@ -320,11 +321,11 @@ fn names(value: &Value) -> Rule<Vec<&str>> {
 fn ints(value: &Value, cores: usize) -> Rule<Vec<i64>> {
     let cells = list(value)?;
     if cells.len() != cores {
-        return Err(format!("{} numbers for {cores} cores", cells.len()));
+        return Err(rule!("{} numbers for {cores} cores", cells.len()));
     }
     let int = |cell: &Value| {
         let number = cell.as_i64().filter(|number| (-1..=FULL).contains(number));
-        number.ok_or_else(|| format!("{cell} is shown as 0"))
+        number.ok_or_else(|| rule!("{cell} is shown as 0"))
     };
     cells.iter().map(int).collect()
 }
@@ -333,10 +334,10 @@ fn ints(value: &Value, cores: usize) -> Rule<Vec<i64>> {
 fn percentages(value: &Value, cores: usize) -> Rule {
     let cells = list(value)?;
     if cells.len() != cores {
-        return Err(format!("{} percentages for {cores} cores", cells.len()));
+        return Err(rule!("{} percentages for {cores} cores", cells.len()));
     }
     match cells.iter().find(|cell| !cell.is_f64()) {
-        Some(cell) => Err(format!("{cell} is shown as 0")),
+        Some(cell) => Err(rule!("{cell} is shown as 0")),
         None => Ok(()),
     }
 }

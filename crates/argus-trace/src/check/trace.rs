@@ -6,6 +6,7 @@ use std::hash::{Hash, Hasher};
 use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::check::Rule;
+use crate::check::broken::rule;
 use crate::check::events::{Args, Event, need, picoseconds};
 
 /// Lanes with their place and their colour.
@@ -145,7 +146,7 @@ impl Seen {
             "s" | "t" => self.flow(event, phase == "s"),
             "C" => self.counter(event),
             "M" => self.metadata(event),
-            other => Err(format!("phase {other}, which readers drop")),
+            other => Err(rule!("phase {other}, which readers drop")),
         }
     }
 
@@ -155,7 +156,7 @@ impl Seen {
         let lane = place(&event)?;
         let colour = lane_row(&lane.1)?.2;
         if event.cname.as_deref() != Some(colour) {
-            return Err(format!("colour {:?} on lane {}", event.cname, lane.1));
+            return Err(rule!("colour {:?} on lane {}", event.cname, lane.1));
         }
         let start = picoseconds(need(event.ts, "ts")?)?;
         let end = start + picoseconds(need(event.dur, "dur")?)?;
@@ -170,10 +171,10 @@ impl Seen {
         let colour = match name.as_str() {
             "SET_FLAG" | "set_event" => "black",
             "WAIT_FLAG" | "wait_event" => "yellow",
-            other => return Err(format!("B of {other}, which readers drop")),
+            other => return Err(rule!("B of {other}, which readers drop")),
         };
         if event.cname.as_deref() != Some(colour) {
-            return Err(format!("colour {:?} of {name}", event.cname));
+            return Err(rule!("colour {:?} of {name}", event.cname));
         }
         let lane = place(&event)?;
         lane_row(&lane.1)?;
@@ -185,16 +186,16 @@ impl Seen {
         let cross = matches!(name.as_str(), "set_event" | "wait_event");
         let form = if cross { id.starts_with("intra_") } else { id.starts_with(&format!("{}_", lane.0)) };
         if !form {
-            return Err(format!("{name} on {} has id {id}", lane.0));
+            return Err(rule!("{name} on {} has id {id}", lane.0));
         }
         let last = if cross { "sync_id:" } else { "FLAGID:" };
         let form = detail.starts_with("PIPE:") && detail.contains(",TRIGGERPIPE:") && detail.contains(last);
         if !form || !detail.ends_with(',') {
-            return Err(format!("operands of a flag: {detail}"));
+            return Err(rule!("operands of a flag: {detail}"));
         }
         let flow = self.flows.entry(id.clone()).or_default();
         if flow.detail.as_ref().is_some_and(|other| *other != detail) {
-            return Err(format!("the flags of {id} have different operands"));
+            return Err(rule!("the flags of {id} have different operands"));
         }
         flow.detail = Some(detail);
         self.lanes.entry(lane).or_default().open = Some(Open { name, id, start, pc });
@@ -212,17 +213,17 @@ impl Seen {
         let open = need(state.open.take(), "the B event of this E")?;
         if event.name.as_deref() != Some(open.name.as_str()) || event.id.as_deref() != Some(open.id.as_str())
         {
-            return Err(format!("E of {:?} {:?} ends {} {}", event.name, event.id, open.name, open.id));
+            return Err(rule!("E of {:?} {:?} ends {} {}", event.name, event.id, open.name, open.id));
         }
         if end < open.start {
-            return Err(format!("{} {} ends before it begins", open.name, open.id));
+            return Err(rule!("{} {} ends before it begins", open.name, open.id));
         }
         self.close_slice(&lane, open.pc, open.start, end);
         let flow = self.flows.entry(open.id.clone()).or_default();
         let sets = matches!(open.name.as_str(), "SET_FLAG" | "set_event");
         let slot = if sets { &mut flow.set } else { &mut flow.wait };
         if slot.replace((lane.0, lane.1, end)).is_some() {
-            return Err(format!("{} has the id {} of another one", open.name, open.id));
+            return Err(rule!("{} has the id {} of another one", open.name, open.id));
         }
         Ok(())
     }
@@ -231,17 +232,17 @@ impl Seen {
         let lane = place(&event)?;
         let (id, cat) = (need(event.id, "id")?, need(event.cat, "cat")?);
         if event.name.as_deref() != Some("flow") {
-            return Err(format!("an arrow named {:?}", event.name));
+            return Err(rule!("an arrow named {:?}", event.name));
         }
         let time = picoseconds(need(event.ts, "ts")?)?;
         let flow = self.flows.entry(id.clone()).or_default();
         if flow.cat.as_ref().is_some_and(|other| *other != cat) {
-            return Err(format!("the ends of arrow {id} differ in cat"));
+            return Err(rule!("the ends of arrow {id} differ in cat"));
         }
         flow.cat = Some(cat);
         let slot = if leaves { &mut flow.leaves } else { &mut flow.arrives };
         if slot.replace((lane.0, lane.1, time)).is_some() {
-            return Err(format!("arrow {id} has an end twice"));
+            return Err(rule!("arrow {id} has an end twice"));
         }
         Ok(())
     }
@@ -250,19 +251,19 @@ impl Seen {
         let name = need(event.name, "name")?;
         let known = ["GM_TO_UB", "GM_TO_L1", "GM_TO_TOTAL", "UB_TO_GM", "L1_TO_GM", "TOTAL_TO_GM"];
         if !known.contains(&name.as_str()) {
-            return Err(format!("a counter named {name}"));
+            return Err(rule!("a counter named {name}"));
         }
         if need(event.pid, "pid")?.text()? != "MTE Throughput" || need(event.tid, "tid")?.number()? != 0 {
-            return Err(format!("counter {name} is not on MTE Throughput"));
+            return Err(rule!("counter {name} is not on MTE Throughput"));
         }
         let ts = need(event.ts, "ts")?;
         let value = need(need(event.args, "args")?.throughput, "throughput(MB/s)")?;
         let counter = self.counters.entry(name.clone()).or_default();
         if ts.fract() != 0.0 || ts <= counter.last_ts {
-            return Err(format!("counter {name} has a point at {ts} us behind {} us", counter.last_ts));
+            return Err(rule!("counter {name} has a point at {ts} us behind {} us", counter.last_ts));
         }
         if !(value.is_finite() && value >= 0.0) {
-            return Err(format!("counter {name} is {value}"));
+            return Err(rule!("counter {name} is {value}"));
         }
         counter.points += 1;
         counter.sum += value;
@@ -278,21 +279,21 @@ impl Seen {
         match name.as_str() {
             "process_sort_index" if lane == "NA" => {
                 if sort != core_rank(&core)? {
-                    return Err(format!("{core} has place {sort}"));
+                    return Err(rule!("{core} has place {sort}"));
                 }
                 if self.sorted_cores.insert(core.clone(), sort).is_some() {
-                    return Err(format!("{core} is named twice"));
+                    return Err(rule!("{core} is named twice"));
                 }
             }
             "thread_sort_index" => {
                 if sort != lane_row(&lane)?.1 {
-                    return Err(format!("lane {lane} has place {sort}"));
+                    return Err(rule!("lane {lane} has place {sort}"));
                 }
                 if !self.sorted_lanes.insert((core.clone(), lane.clone())) {
-                    return Err(format!("lane {lane} of {core} is named twice"));
+                    return Err(rule!("lane {lane} of {core} is named twice"));
                 }
             }
-            other => return Err(format!("metadata {other}")),
+            other => return Err(rule!("metadata {other}")),
         }
         Ok(())
     }
@@ -300,11 +301,11 @@ impl Seen {
     /// Arrows and flags must meet, lanes must be named, counters must have moved what the slices moved.
     pub fn finish(&mut self) -> Rule {
         if let Some((lane, _)) = self.lanes.iter().find(|(_, lane)| lane.open.is_some()) {
-            return Err(format!("a flag on {} of {} never ends", lane.1, lane.0));
+            return Err(rule!("a flag on {} of {} never ends", lane.1, lane.0));
         }
         let used: BTreeSet<_> = self.lanes.keys().cloned().collect();
         if let Some(lane) = used.symmetric_difference(&self.sorted_lanes).next() {
-            return Err(format!("lane {} of {} is used or named, but not both", lane.1, lane.0));
+            return Err(rule!("lane {} of {} is used or named, but not both", lane.1, lane.0));
         }
         let cores: BTreeSet<&String> = used.iter().map(|(core, _)| core).collect();
         if !cores.iter().copied().eq(self.sorted_cores.keys()) {
@@ -315,23 +316,23 @@ impl Seen {
             match (&flow.set, &flow.wait, &flow.leaves, &flow.arrives) {
                 (Some(set), Some(wait), Some(leaves), Some(arrives)) => {
                     if set != leaves || wait != arrives {
-                        return Err(format!("arrow {id} does not end where its flags end"));
+                        return Err(rule!("arrow {id} does not end where its flags end"));
                     }
                     if leaves.2 > arrives.2 {
-                        return Err(format!("arrow {id} goes back in time"));
+                        return Err(rule!("arrow {id} goes back in time"));
                     }
                     let cat = format!("{}To{}", set.1, wait.1);
                     if flow.cat.as_deref() != Some(cat.as_str()) {
-                        return Err(format!("arrow {id} has cat {:?} instead of {cat}", flow.cat));
+                        return Err(rule!("arrow {id} has cat {:?} instead of {cat}", flow.cat));
                     }
                     let cross = id.starts_with("intra_");
                     if cross == (set.0 == wait.0) {
-                        return Err(format!("arrow {id} goes from {} to {}", set.0, wait.0));
+                        return Err(rule!("arrow {id} goes from {} to {}", set.0, wait.0));
                     }
                     self.paired += 1;
                 }
                 (Some(_), None, None, None) => self.unpaired += 1,
-                _ => return Err(format!("arrow {id} or its flags are incomplete")),
+                _ => return Err(rule!("arrow {id} or its flags are incomplete")),
             }
         }
         self.check_counters()
@@ -352,10 +353,10 @@ impl Seen {
             let sum = counter.map_or(0.0, |counter| counter.sum);
             let points = counter.map_or(0, |counter| counter.points);
             if (sum - bytes as f64).abs() > COUNTER_SLACK * points as f64 + 1e-3 {
-                return Err(format!("counter {name} adds up to {sum} bytes, the slices to {bytes}"));
+                return Err(rule!("counter {name} adds up to {sum} bytes, the slices to {bytes}"));
             }
             if counter.is_some_and(|counter| counter.last_value != 0.0) {
-                return Err(format!("counter {name} does not close with zero"));
+                return Err(rule!("counter {name} does not close with zero"));
             }
         }
         Ok(())
@@ -367,29 +368,29 @@ impl Seen {
         let pc = parse_hex(pc)?;
         let (code, detail) = (need(args.code.as_deref(), "code")?, need(args.detail.as_deref(), "detail")?);
         if detail.contains(char::is_whitespace) {
-            return Err(format!("white space in operands: {detail}"));
+            return Err(rule!("white space in operands: {detail}"));
         }
         check_code(code)?;
         let bytes = match &args.process_bytes {
             Some(text) => match text.parse::<u64>() {
                 Ok(bytes) if bytes > 0 => bytes,
-                _ => return Err(format!("process_bytes is {text}")),
+                _ => return Err(rule!("process_bytes is {text}")),
             },
             None => 0,
         };
         let state = self.lanes.entry(lane.clone()).or_default();
         if let Some(open) = &state.open {
-            return Err(format!("a slice begins inside {} {}", open.name, open.id));
+            return Err(rule!("a slice begins inside {} {}", open.name, open.id));
         }
         if start < state.end_ps {
-            return Err(format!("slices overlap on {} of {} at {start} ps", lane.1, lane.0));
+            return Err(rule!("slices overlap on {} of {} at {start} ps", lane.1, lane.0));
         }
         state.slices += 1;
         let address = self.addresses.entry((lane.0.clone(), pc)).or_default();
         if address.slices == 0 {
             (address.lane, address.code) = (lane.1.clone(), code.to_owned());
         } else if address.lane != lane.1 || address.code != code {
-            return Err(format!("address {pc:#x} is on two lanes or two lines"));
+            return Err(rule!("address {pc:#x} is on two lanes or two lines"));
         }
         address.slices += 1;
         address.bytes += bytes;
@@ -423,12 +424,12 @@ fn place(event: &Event) -> Rule<(String, String)> {
 }
 
 fn lane_row(lane: &str) -> Rule<(&'static str, u64, &'static str)> {
-    LANES.iter().find(|row| row.0 == lane).copied().ok_or_else(|| format!("no lane is called {lane}"))
+    LANES.iter().find(|row| row.0 == lane).copied().ok_or_else(|| rule!("no lane is called {lane}"))
 }
 
 /// The place of a core from its name: `coreN.cubecore0`, `coreN.veccore0` or `coreN.veccore1`.
 fn core_rank(core: &str) -> Rule<u64> {
-    let unknown = || format!("no core is called {core}");
+    let unknown = || rule!("no core is called {core}");
     let (number, kind) =
         core.strip_prefix("core").and_then(|rest| rest.split_once('.')).ok_or_else(unknown)?;
     let number: u64 = number.parse().map_err(|_| unknown())?;
@@ -445,12 +446,12 @@ fn check_mnemonic(name: &str) -> Rule {
     // Some mnemonics end in a version, such as v2.
     let letters = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_' || c == 'v';
     let good = name.starts_with(|c: char| c.is_ascii_uppercase()) && name.chars().all(letters);
-    if good { Ok(()) } else { Err(format!("{name} is no mnemonic")) }
+    if good { Ok(()) } else { Err(rule!("{name} is not a mnemonic")) }
 }
 
 /// `path:line`, with one colon.
 pub(super) fn check_code(code: &str) -> Rule<(&str, u32)> {
-    let wrong = || format!("{code} is no path and line");
+    let wrong = || rule!("{code} is not a path and a line");
     let (path, line) = code.split_once(':').ok_or_else(wrong)?;
     match line.parse() {
         Ok(line) if line > 0 && !path.is_empty() => Ok((path, line)),
@@ -459,8 +460,8 @@ pub(super) fn check_code(code: &str) -> Rule<(&str, u32)> {
 }
 
 pub(super) fn parse_hex(text: &str) -> Rule<u64> {
-    let digits = text.strip_prefix("0x").ok_or_else(|| format!("{text} is no hexadecimal number"))?;
-    u64::from_str_radix(digits, 16).map_err(|_| format!("{text} is no hexadecimal number"))
+    let digits = text.strip_prefix("0x").ok_or_else(|| rule!("{text} is not a hexadecimal number"))?;
+    u64::from_str_radix(digits, 16).map_err(|_| rule!("{text} is not a hexadecimal number"))
 }
 
 /// The digest of events so far and one more. TRACE blocks must hold the same events.

@@ -1,6 +1,7 @@
 //! Protocol buffers without a schema: fields by number.
 
 use crate::check::Rule;
+use crate::check::broken::rule;
 
 /// One field of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,10 +35,10 @@ fn next<'a>(bytes: &mut &'a [u8]) -> Rule<(u64, Field<'a>)> {
         }
         2 => {
             let length = varint(bytes)?;
-            let length = usize::try_from(length).map_err(|_| format!("a field of {length} bytes"))?;
+            let length = usize::try_from(length).map_err(|_| rule!("a field of {length} bytes"))?;
             Field::Bytes(split(bytes, length)?)
         }
-        other => return Err(format!("wire type {other}")),
+        other => return Err(rule!("wire type {other}")),
     };
     Ok((tag >> 3, value))
 }
@@ -45,7 +46,7 @@ fn next<'a>(bytes: &mut &'a [u8]) -> Rule<(u64, Field<'a>)> {
 fn split<'a>(bytes: &mut &'a [u8], length: usize) -> Rule<&'a [u8]> {
     let (head, tail) = bytes
         .split_at_checked(length)
-        .ok_or_else(|| format!("{length} bytes are announced, {} are there", bytes.len()))?;
+        .ok_or_else(|| rule!("{length} bytes are announced, {} are there", bytes.len()))?;
     *bytes = tail;
     Ok(head)
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use argus_chip::{A2A3SIM, A5SIM, CHIPS};
+use argus_facts::with_causes;
 use argus_trace::{CheckReport, Params, Settings, Sources, Stamp, TaskLog, Timeline, check, write};
 use serde_json::Value;
 
@@ -115,7 +116,7 @@ fn an_older_trace_is_replaced_and_a_foreign_directory_is_not() {
     assert_eq!(fs::read(foreign.path().join("simulator/thesis.txt")).unwrap(), b"years");
     assert_eq!(
         Stamp::parse("2026").unwrap_err().to_string(),
-        "`2026` is no time stamp: 17 digits are needed, as in 20260822143005123"
+        "`2026` is not a time stamp: 17 digits are needed, as in 20260822143005123"
     );
     assert_eq!(Stamp::now().as_str().len(), 17);
 }
@@ -170,7 +171,7 @@ impl Damage {
         let path = self.path(name);
         let good = fs::read(&path).unwrap();
         fs::write(&path, bytes).unwrap();
-        let said = check(self.dir.path()).map_or_else(|error| error.to_string(), |_| "all is well".into());
+        let said = check(self.dir.path()).map_or_else(|error| with_causes(&error), |_| "all is well".into());
         if said == "all is well" || !said.contains(expected) {
             self.missed.borrow_mut().push(format!("{said:?} does not say {expected:?}"));
         }
@@ -229,7 +230,7 @@ fn damage_is_noticed_one_by_one() {
     damage.text(trace, r#""ph":"X""#, r#""ph":"i""#, "phase i, which readers drop");
     damage.text(trace, r#""ph":"t""#, r#""ph":"f""#, "phase f, which readers drop");
     damage.text(trace, r#""ph":"B""#, r#""ph":"X""#, "colour");
-    damage.text(trace, r#""name":"VEXP""#, r#""name":"vexp""#, "vexp is no mnemonic");
+    damage.text(trace, r#""name":"VEXP""#, r#""name":"vexp""#, "vexp is not a mnemonic");
     damage.text(trace, r#""tid":"MTE2","ts""#, r#""tid":"MTE9","ts""#, "no lane is called MTE9");
     damage.text(trace, r#""pid":"core0.veccore0""#, r#""pid":"core0.gpu""#, "no core is called core0.gpu");
     damage.text(trace, r#""cname":"rail_response""#, r#""cname":"good""#, "colour");
@@ -404,13 +405,13 @@ fn damage_is_noticed_one_by_one() {
     // Files that are missing, foreign or open to everybody.
     let second = damage.path(&format!("core0.veccore0/core0.veccore0_instr_exe_{}.csv", "1".repeat(17)));
     fs::write(&second, "").unwrap();
-    assert!(check(damage.dir.path()).unwrap_err().to_string().contains("2 files *_instr_exe_*.csv"));
+    assert!(with_causes(&check(damage.dir.path()).unwrap_err()).contains("2 files *_instr_exe_*.csv"));
     fs::remove_file(second).unwrap();
     use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(damage.path(trace), fs::Permissions::from_mode(0o666)).unwrap();
-    assert!(check(damage.dir.path()).unwrap_err().to_string().contains("everybody may write"));
+    assert!(with_causes(&check(damage.dir.path()).unwrap_err()).contains("everybody may write"));
     fs::remove_file(damage.path(trace)).unwrap();
-    assert!(check(damage.dir.path()).unwrap_err().to_string().starts_with("cannot read "));
+    assert!(with_causes(&check(damage.dir.path()).unwrap_err()).starts_with("cannot read "));
 }
 
 /// Bytes of the first packet of a native trace.

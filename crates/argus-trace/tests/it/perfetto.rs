@@ -5,7 +5,7 @@ use std::process::Command;
 
 use argus_abi::{EdgeReason, TaskId};
 use argus_chip::{A2A3SIM, A5SIM};
-use argus_facts::Edge;
+use argus_facts::{Edge, with_causes};
 use argus_trace::{Lane, Params, RunTask, RunTimeline, RunTrack, RunWait, Settings, TaskLog, Timeline};
 use serde_json::{Value, json};
 
@@ -238,6 +238,6 @@ fn a_run_as_chrome_events_text_by_text() {
         r#"{"ph":"f","name":"flow","cat":"flow","id":1,"bp":"e","pid":1,"tid":2,"ts":0.599999}"#,
     ];
     assert_eq!(text, format!(r#"{{"displayTimeUnit":"ns","traceEvents":[{}]}}"#, lines.join(",")));
-    let error = small.write_json(&dir.path().join("no/such/run.json")).unwrap_err().to_string();
+    let error = with_causes(&small.write_json(&dir.path().join("no/such/run.json")).unwrap_err());
     assert!(error.starts_with("cannot write "), "{error}");
 }

@@ -74,7 +74,7 @@ fn an_argument_file_that_is_wrong_is_refused_by_place() {
         ),
         (
             scalar(r#", "dtype": "INT32", "value": 2, "pack_mode": "raw""#),
-            "$[0].pack_mode: 'raw' is no pack_mode; there are value and bits",
+            "$[0].pack_mode: 'raw' is not a pack_mode; there are value and bits",
         ),
     ];
     for (item, message) in cases {

@@ -3,13 +3,17 @@
 //! A journal counts before a manifest, unless it is damaged and the manifest is whole. Files beside them may be
 //! missing; those that cannot be read are noted.
 
+use std::error::Error;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
+
+use argus_facts::with_causes;
 
 use super::{Age, Dump, Ending, Payloads, Records};
 use crate::journal::{Journal, Tail};
 use crate::map::Bytes;
-use crate::read::error::OpenError;
+use crate::read::error::{Lack, OpenError};
 use crate::read::foreign::Listed;
 use crate::read::graph_file;
 use crate::read::locate::Place;
@@ -37,7 +41,7 @@ impl Dump {
                                 Ending::Unfinished { why } => why.clone(),
                                 _ => String::new(),
                             },
-                            Err(error) => error.to_string(),
+                            Err(error) => with_causes(error),
                         };
                         match (Dump::from_manifest(place, manifest, fetch), journal) {
                             (Ok(dump), _) => {
@@ -45,7 +49,7 @@ impl Dump {
                                 dump
                             }
                             (Err(error), Ok(dump)) => {
-                                damage.push(error.to_string());
+                                damage.push(with_causes(&error));
                                 dump
                             }
                             (Err(_), Err(error)) => return Err(error),
@@ -54,8 +58,7 @@ impl Dump {
                 }
             }
             (None, None) => {
-                let why = "it has neither a journal nor a manifest".to_owned();
-                return Err(OpenError::NotADump { path: place.directory.clone(), why });
+                return Err(OpenError::NotADump { path: place.directory.clone(), lack: Lack::Records });
             }
         };
         dump.run = run.or(dump.run);
@@ -162,8 +165,8 @@ impl Dump {
             "argument or task was skipped",
             "arguments and tasks were skipped",
         );
-        if let Payloads::Missing { path, why } = &self.payloads {
-            notes.push(format!("{} cannot be read, so there are no payloads: {why}", path.display()));
+        if let Payloads::Missing { path, error } = &self.payloads {
+            notes.push(format!("{} cannot be read, so there are no payloads: {error}", path.display()));
         }
         if let Records::Manifest { listed, .. } = &self.records
             && listed.head.level == Some(3)
@@ -176,20 +179,20 @@ impl Dump {
 }
 
 /// A file that a dump may do without.
-fn beside<T>(
+fn beside<T, E: Error>(
     place: &Place,
     name: &str,
     fetch: Fetch<'_>,
     damage: &mut Vec<String>,
-    parse: impl Fn(&[u8]) -> Result<T, String>,
+    parse: impl Fn(&[u8]) -> Result<T, E>,
 ) -> Option<T> {
     let why = match fetch(name) {
         Ok(text) => match parse(&text) {
             Ok(parsed) => return Some(parsed),
-            Err(why) => why,
+            Err(error) => with_causes(&error),
         },
         Err(error) if error.kind() == io::ErrorKind::NotFound => return None,
-        Err(error) => error.to_string(),
+        Err(error) => with_causes(&error),
     };
     damage.push(format!("{} cannot be read: {why}", place.directory.join(name).display()));
     None
@@ -200,7 +203,7 @@ impl Payloads {
         let path = directory.join(name);
         match fetch(name) {
             Ok(bytes) => Payloads::Here { path, bytes },
-            Err(error) => Payloads::Missing { path, why: error.to_string() },
+            Err(error) => Payloads::Missing { path, error: Arc::new(error) },
         }
     }
 }

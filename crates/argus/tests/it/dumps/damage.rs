@@ -130,7 +130,7 @@ fn journals_that_are_none_are_refused_by_every_command() {
     let mut wrong = journal.clone();
     wrong[..8].copy_from_slice(b"NOTARGUS");
     for (bytes, message) in [
-        (&wrong[..], "alone/tensor_dump.journal: this is no journal: the first bytes are not ARGUSJNL"),
+        (&wrong[..], "alone/tensor_dump.journal: this is not a journal: the first bytes are not ARGUSJNL"),
         (&[], "alone/tensor_dump.journal: 0 bytes are too few for a journal's header"),
         (&journal[..20], "alone/tensor_dump.journal: 20 bytes are too few for a journal's header"),
     ] {

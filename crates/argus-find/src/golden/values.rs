@@ -1,0 +1,227 @@
+//! Numbers of a file in a form that compares with a tensor.
+
+use std::io;
+
+use argus_abi::DType;
+use argus_facts::number::{Number, element};
+use npyz::{NpyHeader, Order, TypeChar};
+use safetensors::SafeTensorError;
+use thiserror::Error;
+use zip::result::ZipError;
+
+/// Why a file gives no values for a tensor.
+///
+/// The errors of the two libraries say their own causes, so they are the end of the chain.
+#[derive(Debug, Error)]
+pub enum ValuesError {
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    #[error("{0}")]
+    Safetensors(SafeTensorError),
+    #[error("{0}")]
+    Zip(ZipError),
+    #[error("it holds records, not numbers")]
+    Records,
+    #[error("its numbers are big-endian; save them little-endian")]
+    BigEndian,
+    #[error("its rows lie by columns (fortran_order); save np.ascontiguousarray of it")]
+    Fortran,
+    #[error("numbers of type {type_char:?} with {bytes} bytes are unknown here")]
+    NpyType { type_char: TypeChar, bytes: u64 },
+    #[error("its type {0:?} is unknown here")]
+    SafetensorsType(safetensors::Dtype),
+    /// `found` is absent if it cannot be counted.
+    #[error("it has {} elements, the tensor has {wanted}", shown(*found))]
+    Count { found: Option<u64>, wanted: u64 },
+    #[error("it ends after {bytes} bytes")]
+    Short { bytes: usize },
+    #[error("it holds raw elements of {bytes} bytes, the tensor is {}", dtype.name())]
+    RawWidth { bytes: u64, dtype: DType },
+    #[error("its numbers are of another kind than the tensor's {}", dtype.name())]
+    OtherKind { dtype: DType },
+    #[error("element {index} is {value}, which {} does not hold", dtype.name())]
+    DoesNotFit { index: u64, value: i128, dtype: DType },
+}
+
+fn shown(count: Option<u64>) -> String {
+    count.map_or_else(|| "too many".to_owned(), |count| count.to_string())
+}
+
+/// Expected values, ready to be compared with a payload.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Values {
+    /// In the tensor's own type.
+    Own(Vec<u8>),
+    /// Wider floats than the tensor's.
+    F32(Vec<u8>),
+}
+
+/// How numbers are stored in a file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Stored {
+    As(DType),
+    F64,
+    /// Bits without a meaning of their own, so many bytes each.
+    Raw(u64),
+}
+
+pub(super) fn npy_values(bytes: &[u8], dtype: DType, elements: u64) -> Result<Values, ValuesError> {
+    let mut rest = bytes;
+    let header = NpyHeader::from_reader(&mut rest)?;
+    let npyz::DType::Plain(plain) = header.dtype() else {
+        return Err(ValuesError::Records);
+    };
+    if plain.endianness() == npyz::Endianness::Big && plain.size_field() > 1 {
+        return Err(ValuesError::BigEndian);
+    }
+    let stored = match (plain.type_char(), plain.size_field()) {
+        (TypeChar::Float, 8) => Stored::F64,
+        (TypeChar::Float, 4) => Stored::As(DType::F32),
+        (TypeChar::Float, 2) => Stored::As(DType::F16),
+        (TypeChar::Int, 1) => Stored::As(DType::I8),
+        (TypeChar::Int, 2) => Stored::As(DType::I16),
+        (TypeChar::Int, 4) => Stored::As(DType::I32),
+        (TypeChar::Int, 8) => Stored::As(DType::I64),
+        (TypeChar::Uint, 1) => Stored::As(DType::U8),
+        (TypeChar::Uint, 2) => Stored::As(DType::U16),
+        (TypeChar::Uint, 4) => Stored::As(DType::U32),
+        (TypeChar::Uint, 8) => Stored::As(DType::U64),
+        (TypeChar::Bool, 1) => Stored::As(DType::Bool),
+        (TypeChar::RawData, bytes) => Stored::Raw(bytes),
+        (type_char, bytes) => return Err(ValuesError::NpyType { type_char, bytes }),
+    };
+    let shape = header.shape();
+    let flat = shape.iter().filter(|&&extent| extent > 1).count() <= 1;
+    if header.order() == Order::Fortran && !flat {
+        return Err(ValuesError::Fortran);
+    }
+    let count = shape.iter().try_fold(1u64, |n, &extent| n.checked_mul(extent));
+    convert(rest, stored, count, dtype, elements)
+}
+
+pub(super) fn safetensors_type(dtype: safetensors::Dtype) -> Option<Stored> {
+    use safetensors::Dtype;
+    Some(Stored::As(match dtype {
+        Dtype::F64 => return Some(Stored::F64),
+        Dtype::F32 => DType::F32,
+        Dtype::F16 => DType::F16,
+        Dtype::BF16 => DType::Bf16,
+        Dtype::F8_E4M3 => DType::Fp8E4M3Fn,
+        Dtype::F8_E8M0 => DType::Fp8E8M0,
+        Dtype::F4 => DType::Fp4E2M1,
+        Dtype::I8 => DType::I8,
+        Dtype::I16 => DType::I16,
+        Dtype::I32 => DType::I32,
+        Dtype::I64 => DType::I64,
+        Dtype::U8 => DType::U8,
+        Dtype::U16 => DType::U16,
+        Dtype::U32 => DType::U32,
+        Dtype::U64 => DType::U64,
+        Dtype::BOOL => DType::Bool,
+        _ => return None,
+    }))
+}
+
+/// Brings stored numbers into a form that compares with a tensor of `dtype`.
+pub(super) fn convert(
+    bytes: &[u8],
+    stored: Stored,
+    count: Option<u64>,
+    dtype: DType,
+    elements: u64,
+) -> Result<Values, ValuesError> {
+    if count != Some(elements) {
+        return Err(ValuesError::Count { found: count, wanted: elements });
+    }
+    let width = |bytes_each: u64| elements.checked_mul(bytes_each);
+    let needed = match stored {
+        Stored::As(stored) => stored.packed_bytes(elements),
+        Stored::F64 => width(8),
+        Stored::Raw(size) => width(size),
+    };
+    let bytes = needed
+        .and_then(|needed| bytes.get(..usize::try_from(needed).ok()?))
+        .ok_or(ValuesError::Short { bytes: bytes.len() })?;
+    let unsigned = |stored| matches!(stored, DType::U8 | DType::U16 | DType::U32 | DType::U64);
+    match stored {
+        Stored::As(stored) if stored == dtype => Ok(Values::Own(bytes.to_vec())),
+        // Floats without a type of their own in numpy are saved as their bits.
+        Stored::As(stored) if unsigned(stored) && dtype.is_float() && dtype.bits() == stored.bits() => {
+            Ok(Values::Own(bytes.to_vec()))
+        }
+        Stored::As(DType::U8) if dtype == DType::Fp4E2M1 => {
+            let pairs = bytes.chunks(2).map(|pair| pair[0] & 15 | pair.get(1).map_or(0, |high| high << 4));
+            Ok(Values::Own(pairs.collect()))
+        }
+        Stored::Raw(size) if size.checked_mul(8) == Some(dtype.bits().into()) => {
+            Ok(Values::Own(bytes.to_vec()))
+        }
+        Stored::Raw(bytes) => Err(ValuesError::RawWidth { bytes, dtype }),
+        Stored::F64 if dtype.is_float() => {
+            let narrowed = bytes
+                .as_chunks::<8>()
+                .0
+                .iter()
+                .flat_map(|raw| (f64::from_le_bytes(*raw) as f32).to_le_bytes());
+            Ok(Values::F32(narrowed.collect()))
+        }
+        Stored::As(stored) if stored.is_float() && dtype.is_float() => {
+            let wide =
+                |index| element(stored, bytes, index).map_or(f32::NAN, |number| number.as_f64() as f32);
+            Ok(Values::F32((0..elements).flat_map(|index| wide(index).to_le_bytes()).collect()))
+        }
+        Stored::As(stored) if !stored.is_float() && !dtype.is_float() => {
+            integers(bytes, stored, dtype, elements)
+        }
+        _ => Err(ValuesError::OtherKind { dtype }),
+    }
+}
+
+fn integers(bytes: &[u8], stored: DType, dtype: DType, elements: u64) -> Result<Values, ValuesError> {
+    let exact = |number: Number| match number {
+        Number::Signed(value) => i128::from(value),
+        Number::Unsigned(value) => i128::from(value),
+        Number::Bool(value) => i128::from(value),
+        Number::Float(_) => 0,
+    };
+    let mut out = Vec::new();
+    for index in 0..elements {
+        let value = element(stored, bytes, index).map(exact).unwrap_or_default();
+        let raw = (value as u64).to_le_bytes();
+        let own = &raw[..dtype.size()];
+        if element(dtype, own, 0).map(exact) != Some(value) {
+            return Err(ValuesError::DoesNotFit { index, value, dtype });
+        }
+        out.extend_from_slice(own);
+    }
+    Ok(Values::Own(out))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_of_other_widths_are_brought_into_form() {
+        let f64s: Vec<u8> = [1.5f64, -2.0].iter().flat_map(|v| v.to_le_bytes()).collect();
+        let f32s: Vec<u8> = [1.5f32, -2.0].iter().flat_map(|v| v.to_le_bytes()).collect();
+        let i64s: Vec<u8> = [7i64, -1].iter().flat_map(|v| v.to_le_bytes()).collect();
+        let form =
+            |bytes: &[u8], stored, dtype, count| convert(bytes, stored, Some(count), dtype, count).unwrap();
+        assert_eq!(form(&f64s, Stored::F64, DType::Bf16, 2), Values::F32(f32s.clone()));
+        assert_eq!(form(&f32s, Stored::As(DType::F32), DType::F32, 2), Values::Own(f32s.clone()));
+        assert_eq!(form(&i64s, Stored::As(DType::I64), DType::I8, 2), Values::Own(vec![7, 0xff]));
+        assert_eq!(form(&[1, 2, 3], Stored::As(DType::U8), DType::Fp4E2M1, 3), Values::Own(vec![0x21, 0x03]));
+    }
+
+    #[test]
+    fn numbers_that_do_not_fit_are_refused_with_the_reason() {
+        let refused = |bytes: &[u8], stored, count, dtype, elements| {
+            convert(bytes, Stored::As(stored), Some(count), dtype, elements).unwrap_err().to_string()
+        };
+        let i64s: Vec<u8> = [7i64, -1].iter().flat_map(|v| v.to_le_bytes()).collect();
+        assert_eq!(refused(&i64s, DType::I64, 2, DType::U8, 2), "element 1 is -1, which UINT8 does not hold");
+        assert_eq!(refused(&[0; 4], DType::F32, 1, DType::F32, 2), "it has 1 elements, the tensor has 2");
+        assert_eq!(refused(&[0; 3], DType::F32, 1, DType::F32, 1), "it ends after 3 bytes");
+    }
+}
