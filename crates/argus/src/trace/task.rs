@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use anyhow::anyhow;
+use argus_facts::with_causes;
 use argus_replay::{Buffer, CapturedTask, Options, Outcome, Proof};
 use argus_runtime::{KernelTable, Platform};
 use argus_trace::{
@@ -44,9 +45,10 @@ pub fn trace(args: &TraceArgs) -> Result<ExitCode, Failure> {
     let timeline = Timeline::new(&log, &params, &Settings::default());
     if let Err(error) = &proof.outcome.result {
         // Where the model knows more than the machine, it says it too.
-        let failure = Failure::failed(anyhow!("the task failed, so there is no timeline of it: {error}"));
+        let cause = with_causes(error);
+        let failure = Failure::failed(anyhow!("the task failed, so there is no timeline of it: {cause}"));
         return Err(match timeline {
-            Err(error @ argus_trace::ModelError::Deadlock { .. }) => failure.hint(error.to_string()),
+            Err(error @ argus_trace::ModelError::Deadlock { .. }) => failure.hint(with_causes(&error)),
             _ => failure,
         });
     }
