@@ -70,7 +70,7 @@ fn captured(platform: &'static Chip, args: &mut HostArgs, parent: &Path) -> Dura
     File::open(&payload).and_then(|file| file.sync_data()).expect("a synced file");
     let began = began.lock().expect("nobody panics with it").expect("an orchestration that ran");
     let elapsed = began.elapsed();
-    assert_eq!(run.problems, []);
+    assert!(run.problems.is_empty());
     let stored = std::fs::metadata(payload).expect("a payload file").len();
     // A rate means nothing unless all the bytes are there.
     assert_eq!((run.dump.map(|dump| dump.records), stored), (Some(TASKS as u64), (TASKS * BYTES) as u64));

@@ -5,8 +5,9 @@
 //! columns: the last two dimensions, or a vector folded into rows.
 
 use argus_abi::{DType, Kind};
-use argus_dump::read::Record;
+use argus_dump::read::{PayloadError, Record};
 use argus_facts::number::{Number, element};
+use thiserror::Error;
 
 use crate::source::Source;
 
@@ -32,6 +33,17 @@ impl Subject {
             Subject::Difference { after, .. } => after,
         }
     }
+}
+
+/// Why there are no numbers to show.
+#[derive(Debug, Error)]
+pub enum NoTensor {
+    #[error("a scalar has one value and no payload")]
+    Scalar,
+    #[error("the shape {shape:?} has more elements than can be counted")]
+    Uncountable { shape: Vec<u64> },
+    #[error(transparent)]
+    Payload(#[from] PayloadError),
 }
 
 /// Numbers with a shape.
@@ -62,7 +74,7 @@ pub struct Plane {
 
 impl<'a> Tensor<'a> {
     /// The numbers, or why there are none.
-    pub fn of(source: &'a dyn Source, subject: Subject) -> Result<Tensor<'a>, String> {
+    pub fn of(source: &'a dyn Source, subject: Subject) -> Result<Tensor<'a>, NoTensor> {
         let record = source.record(subject.record());
         let payload = bytes(source, &record)?;
         let Some(dtype) = record.dtype else {
@@ -70,7 +82,7 @@ impl<'a> Tensor<'a> {
             return Ok(Tensor::new(DType::U8, shape, payload, None, true));
         };
         if record.numel().is_none() {
-            return Err(format!("the shape {:?} has more elements than can be counted", record.shape()));
+            return Err(NoTensor::Uncountable { shape: record.shape().to_vec() });
         }
         let minus = match subject {
             Subject::Record(_) => None,
@@ -180,11 +192,11 @@ fn fold(length: u64) -> u64 {
     1 << (length.ilog2() / 2).clamp(4, 12)
 }
 
-fn bytes<'a>(source: &'a dyn Source, record: &Record) -> Result<&'a [u8], String> {
+fn bytes<'a>(source: &'a dyn Source, record: &Record) -> Result<&'a [u8], NoTensor> {
     if record.kind == Kind::Scalar {
-        return Err("a scalar has one value and no payload".to_owned());
+        return Err(NoTensor::Scalar);
     }
-    source.payload(record).map_err(|error| error.to_string())
+    Ok(source.payload(record)?)
 }
 
 /// `after - before`; equal numbers differ by 0, even two NaN and two infinities.

@@ -5,9 +5,9 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use argus_abi::capture::ENTRY_BYTES;
 use argus_dump::{DumpSummary, RunDirectory, StatsMode};
-use argus_facts::Level;
 use argus_facts::select::parse_size;
-use argus_record::{Names, RecordProblem, RecordRequest, RecordedRun, record};
+use argus_facts::{Level, with_causes};
+use argus_record::{Hint, Names, RecordProblem, RecordRequest, RecordedRun, record};
 use argus_runtime::{Collect, RunReport};
 use argus_scenes::play::Stage;
 
@@ -68,7 +68,7 @@ impl Recording {
     pub fn run(&mut self, stage: Stage<'_>) -> Result<RunReport, Failure> {
         let path = self.place(stage.round)?;
         let Stage { device, program, args, config, .. } = stage;
-        let RecordedRun { result, dump, waits, problems } =
+        let RecordedRun { result, dump, waits, mut problems } =
             record(device, program, args, config, &self.request, &self.names, &path);
         let kept = dump.map(|summary| Kept { summary, waits: waits.0, wait_ns: waits.1 });
         let told = kept.as_ref().map(|kept| format!("the dump is in {}", kept.summary.directory.display()));
@@ -86,15 +86,16 @@ impl Recording {
             (_, Some(RecordProblem::Selector(_) | RecordProblem::UnknownKernel { .. })) => {
                 // Nothing ran: the directory made for it says nothing.
                 remove_empty(&path);
-                Err(Failure::usage(anyhow!("{}", problems[0])))
+                Err(Failure::usage(problems.remove(0)))
             }
             (result, Some(_)) => {
-                let said: Vec<String> = problems.iter().map(ToString::to_string).collect();
-                let said = match result {
-                    Ok(_) => said.join("; "),
-                    Err(error) => format!("{error}; {}", said.join("; ")),
-                };
-                Err(Failure::failed(anyhow!("{said}")).hint(told))
+                let failed = result.err().map(|error| with_causes(&error));
+                let said: Vec<String> =
+                    failed.into_iter().chain(problems.iter().map(|problem| with_causes(problem))).collect();
+                let helps =
+                    problems.iter().filter_map(RecordProblem::hint).map(|hint| helps(hint).to_owned());
+                let failure = Failure::failed(anyhow!("{}", said.join("; ")));
+                Err(helps.chain(told).fold(failure, Failure::also))
             }
             (Ok(report), None) => {
                 self.kept.extend(kept);
@@ -115,6 +116,18 @@ impl Recording {
         let directory = self.directory.as_ref().expect("made above");
         let place = if self.rounds == 1 { directory.dump() } else { directory.round(round + 1) };
         place.map_err(Failure::failed)
+    }
+}
+
+/// What gives a complete capture, in flags of this command line.
+fn helps(hint: Hint) -> &'static str {
+    match hint {
+        Hint::CaptureUnmarked => {
+            "use --dump-tensor=full, or --dump-select to choose without editing the program"
+        }
+        Hint::MoreMemory => {
+            "give more memory with --capture-memory, or collect while the run goes on with --collect streaming"
+        }
     }
 }
 

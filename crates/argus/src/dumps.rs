@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use argus_dump::filter::Filter;
 use argus_dump::read::{Dump, OpenError, PayloadError};
+use argus_facts::with_causes;
 use serde_json::{Value, json};
 
 use crate::cli::FilterArgs;
@@ -90,7 +91,7 @@ impl Unreadable {
             Err(error @ (PayloadError::Missing { .. } | PayloadError::PastEnd { .. })) => Some(error),
             _ => None,
         });
-        let first = damaged.next()?.to_string();
+        let first = with_causes(&damaged.next()?);
         let records = 1 + damaged.count();
         Some(Unreadable { records, first, directory: dump.directory().to_path_buf() })
     }

@@ -1,6 +1,7 @@
 //! Why a command failed: what to say, what might help, and the exit code.
 
 use argus_abi::FatalCode;
+use argus_facts::with_causes;
 use argus_runtime::RunError;
 use argus_scenes::compare::LengthMismatch;
 use argus_scenes::play::PlayError;
@@ -50,17 +51,9 @@ impl Failure {
         Failure { hint: hint.into(), ..self }
     }
 
-    /// The whole chain of causes in one line. Some errors already end with the words of their cause.
+    /// The error and its causes in one line.
     pub fn message(&self) -> String {
-        let mut message = String::new();
-        for cause in self.error.chain().map(ToString::to_string) {
-            match message.is_empty() {
-                true => message = cause,
-                false if message.ends_with(&cause) => {}
-                false => message += &format!(": {cause}"),
-            }
-        }
-        message
+        with_causes(self.error.as_ref())
     }
 
     /// The reference's error code, where a run failed with one.
@@ -102,11 +95,10 @@ mod tests {
     }
 
     #[test]
-    fn a_cause_is_said_once() {
-        let cause = || std::io::Error::other("no disk");
-        assert_eq!(Failure::failed(anyhow::Error::new(cause()).context("run")).message(), "run: no disk");
-        let told = anyhow::Error::new(cause()).context("cannot read x: no disk");
-        assert_eq!(Failure::failed(told).message(), "cannot read x: no disk");
+    fn the_message_joins_what_failed_and_its_causes() {
+        let error =
+            anyhow::Error::new(std::io::Error::other("no disk")).context("cannot read x").context("run");
+        assert_eq!(Failure::failed(error).message(), "run: cannot read x: no disk");
     }
 
     #[test]

@@ -76,9 +76,9 @@ fn check_slice(dump: &Dump, shown: &[usize], slice: &str) -> Result<(), Failure>
     for record in shown.iter().map(|&index| dump.record(index)).filter(|record| record.kind == Kind::Tensor) {
         tensors += 1;
         if let Err(error) = Part::parse(slice, record.shape()) {
-            let error = anyhow::anyhow!("record {} of shape {:?}: {error}", record.index, record.shape());
+            let place = format!("record {} of shape {:?}", record.index, record.shape());
             let hint = "filters such as --index, --kernel and --arg choose the tensors to slice";
-            return Err(Failure::usage(error).hint(hint.to_owned()));
+            return Err(Failure::usage(anyhow::Error::new(error).context(place)).hint(hint.to_owned()));
         }
     }
     match (tensors, shown) {

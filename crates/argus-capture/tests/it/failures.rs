@@ -5,7 +5,6 @@ use std::time::{Duration, Instant};
 
 use argus_abi::{EdgeReason, TaskId};
 use argus_capture::{Account, CaptureConfig, CaptureError, Recorded, Session, TransportKind};
-use argus_facts::with_causes;
 use argus_gm::GlobalMemory;
 
 use crate::support::{Item, Memory, Random, STREAMING, TRANSPORTS, argument, buffer, capture, config, task};

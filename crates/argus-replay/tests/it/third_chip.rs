@@ -30,7 +30,7 @@ fn captured(scene: &Scene, case: &Case, runtime: RuntimeKind) -> CoreSet {
         let Stage { device, program, args, config, .. } = stage;
         let request = RecordRequest::default();
         let run = record(device, program, args, config, &request, &names, directory.path());
-        assert_eq!(run.problems, [], "{about}");
+        assert!(run.problems.is_empty(), "{about}");
         Ok(run.result.unwrap_or_else(|error| panic!("{about}: {error}")))
     })
     .unwrap();

@@ -3,6 +3,7 @@
 use argus_abi::{DType, Kind};
 use argus_dump::read::Record;
 use argus_dump::stats::Statistics;
+use argus_facts::with_causes;
 use argus_text::record;
 use ratatui::Frame;
 use ratatui::layout::Rect;
@@ -49,8 +50,8 @@ pub fn draw(state: &State, look: Look, layout: &Layout, frame: &mut Frame<'_>) {
     }
     let tensor = match Tensor::of(&*state.source, subject) {
         Ok(tensor) => tensor,
-        Err(why) => {
-            let text = Paragraph::new(format!("no values: {why}")).style(look.note());
+        Err(error) => {
+            let text = Paragraph::new(format!("no values: {}", with_causes(&error))).style(look.note());
             frame.render_widget(text.wrap(Wrap { trim: true }), inner);
             if let (Subject::Record(_), Some(statistics)) = (subject, record.statistics) {
                 recorded(&record, &statistics, look, below(inner, 3), frame);

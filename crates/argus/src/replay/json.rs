@@ -2,7 +2,8 @@
 
 use argus_abi::DType;
 use argus_facts::number::{self, Number};
-use argus_replay::compare::Sample;
+use argus_facts::with_causes;
+use argus_replay::compare::{Change, Sample};
 use argus_replay::task::place_name;
 use argus_replay::{Argument, Content, Judgement, Seen, Sighting, Verdict, What};
 use serde_json::{Value, json};
@@ -42,11 +43,11 @@ pub fn object(report: &Report<'_>) -> Value {
         "platform": report.source.chip.name,
         "arguments": task.arguments.iter().map(argument).collect::<Vec<_>>(),
         "outputs": proof.verdicts.iter().map(output).collect::<Vec<_>>(),
-        "error": proof.outcome.result.as_ref().err().map(ToString::to_string),
+        "error": proof.outcome.result.as_ref().err().map(|error| with_causes(error)),
         "times": proof.times,
-        "flaky": proof.flaky.iter().map(|flaky| match &flaky.what {
-            Ok((slot, index)) => json!({ "run": flaky.run, "slot": slot, "index": index }),
-            Err(error) => json!({ "run": flaky.run, "error": error }),
+        "flaky": proof.flaky.iter().map(|flaky| match &flaky.change {
+            Change::Output { slot, element } => json!({ "run": flaky.run, "slot": slot, "index": element }),
+            Change::Failed(error) => json!({ "run": flaky.run, "error": error }),
         }).collect::<Vec<_>>(),
         "fails_with_other_unknown_bytes": proof.fails_otherwise,
         "stray_writes": proof.outcome.stray.map(|stray| json!({

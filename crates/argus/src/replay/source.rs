@@ -307,16 +307,16 @@ fn capture(
                 failed = Some(error);
                 Err(Failure::failed(anyhow!("captured")))
             }
-            Err(error) => Err(match problems.first() {
-                Some(problem) => Failure::usage(anyhow!("{problem}")),
+            Err(error) => Err(match problems.drain(..).next() {
+                Some(problem) => Failure::usage(problem),
                 None => Failure::run(error),
             }),
         }
     })
     .map(|_| ())
     .or_else(|failure| if failed.is_some() { Ok(()) } else { Err(failure) })?;
-    match problems.first() {
-        Some(problem) => Err(Failure::usage(anyhow!("{problem}"))),
+    match problems.into_iter().next() {
+        Some(problem) => Err(Failure::usage(problem)),
         None => Ok(()),
     }
 }

@@ -4,7 +4,8 @@ use std::fmt::Write;
 
 use argus_abi::DType;
 use argus_facts::number::{self, Number};
-use argus_replay::compare::Sample;
+use argus_facts::with_causes;
+use argus_replay::compare::{Change, Sample};
 use argus_replay::task::place_name;
 use argus_replay::{Argument, Judgement, Seen, Sighting, Verdict, What};
 use comfy_table::CellAlignment;
@@ -205,11 +206,11 @@ fn findings(text: &mut String, report: &Report<'_>) {
     }
     for flaky in &proof.flaky {
         let run = flaky.run;
-        _ = match &flaky.what {
-            Ok((slot, index)) => {
-                writeln!(text, "{BAD}flaky:{BAD:#} run {run} gave another element {index} of slot {slot}")
+        _ = match &flaky.change {
+            Change::Output { slot, element } => {
+                writeln!(text, "{BAD}flaky:{BAD:#} run {run} gave another element {element} of slot {slot}")
             }
-            Err(error) => writeln!(text, "{BAD}flaky:{BAD:#} run {run} failed: {error}"),
+            Change::Failed(error) => writeln!(text, "{BAD}flaky:{BAD:#} run {run} failed: {error}"),
         };
     }
 }
@@ -221,7 +222,7 @@ fn verdict(report: &Report<'_>) -> String {
         times => format!(", {times} times"),
     };
     if let Err(error) = &proof.outcome.result {
-        return format!("{BAD}FAIL{BAD:#}  {error}\n");
+        return format!("{BAD}FAIL{BAD:#}  {}\n", with_causes(error));
     }
     if !proof.flaky.is_empty() {
         let (flaky, times) = (proof.flaky.len(), proof.times);

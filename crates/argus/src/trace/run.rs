@@ -51,7 +51,7 @@ impl Target {
 /// Draws the run that a dump is of.
 pub fn of_dump(dump: &Dump, output: Option<&Path>, json: bool) -> Result<ExitCode, Failure> {
     let target = Target::new(output.unwrap_or(Path::new("run.pftrace")))?;
-    let times = dump.times().map_err(|wrong| Failure::usage(anyhow!("{wrong}")))?;
+    let times = dump.times().map_err(Failure::usage)?;
     let times = times.ok_or_else(|| {
         let directory = dump.directory().display();
         Failure::usage(anyhow!("{directory} does not tell when its tasks ran: {}", why_not(dump)))

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use anyhow::anyhow;
 use argus_chip::Chip;
+use argus_facts::with_causes;
 use argus_replay::{Buffer, CapturedTask, Options, Outcome, Proof};
 use argus_runtime::KernelTable;
 use argus_trace::{GlobalBuffer, Params, Settings, Sources, Stamp, Summary, TaskLog, Timeline, Written};
@@ -42,9 +43,10 @@ pub fn trace(args: &TraceArgs) -> Result<ExitCode, Failure> {
     let timeline = Timeline::new(&log, &params, &Settings::default());
     if let Err(error) = &proof.outcome.result {
         // Where the model knows more than the machine, it says it too.
-        let failure = Failure::failed(anyhow!("the task failed, so there is no timeline of it: {error}"));
+        let cause = with_causes(error);
+        let failure = Failure::failed(anyhow!("the task failed, so there is no timeline of it: {cause}"));
         return Err(match timeline {
-            Err(error @ argus_trace::ModelError::Deadlock { .. }) => failure.hint(error.to_string()),
+            Err(error @ argus_trace::ModelError::Deadlock { .. }) => failure.hint(with_causes(&error)),
             _ => failure,
         });
     }

@@ -2,6 +2,7 @@
 
 use std::io::{self, Write};
 
+use anyhow::{Context, bail};
 use argus_abi::Kind;
 use argus_dump::read::{Dump, Record, Scalar};
 use argus_dump::summary::Summary;
@@ -127,26 +128,26 @@ fn tensor(dump: &Dump, record: &Record, values: Option<Option<&str>>, fields: &m
             fields.insert("values_shape".into(), json!(shape));
             fields.insert("values".into(), values);
         }
-        Err(why) => {
-            fields.insert("values_missing".into(), why.into());
+        Err(error) => {
+            fields.insert("values_missing".into(), format!("{error:#}").into());
         }
     }
 }
 
 /// Shape and values of a tensor or of a part of it, or why there are none.
-fn values(dump: &Dump, record: &Record, slice: Option<&str>) -> Result<(Vec<u64>, Value), String> {
-    let payload = dump.payload(record).map_err(|error| error.to_string())?;
-    let dtype = record.dtype.ok_or("the dtype is unknown")?;
+fn values(dump: &Dump, record: &Record, slice: Option<&str>) -> anyhow::Result<(Vec<u64>, Value)> {
+    let payload = dump.payload(record)?;
+    let dtype = record.dtype.context("the dtype is unknown")?;
     let array = Array { dtype, payload };
     let part = match slice {
-        Some(slice) => Part::parse(slice, record.shape()).map_err(|error| error.to_string())?,
+        Some(slice) => Part::parse(slice, record.shape())?,
         None => Part::whole(record.shape()),
     };
     let shape = part.shape();
     // Rows without elements are lists too, and take room like others.
     let lists = shape.iter().try_fold(1u64, |all, &extent| all.checked_mul(extent.max(1)));
     if lists.is_none_or(|lists| lists > MOST_VALUES) {
-        return Err("too many for JSON: give a slice, or use argus export".to_owned());
+        bail!("too many for JSON: give a slice, or use argus export");
     }
     let values = nested(&array, &part, &shape, &mut Vec::new());
     Ok((shape, values))

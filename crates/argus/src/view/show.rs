@@ -5,6 +5,7 @@ use std::fmt::Write;
 use argus_abi::Kind;
 use argus_dump::read::{Dump, Record};
 use argus_dump::summary::summarise;
+use argus_facts::with_causes;
 use argus_text::{Array, Histogram, Part, record};
 
 use crate::failure::Failure;
@@ -22,7 +23,7 @@ pub fn show(dump: &Dump, record: &Record, slice: Option<&str>) -> Result<String,
     let payload = match dump.payload(record) {
         Ok(payload) => payload,
         Err(error) => {
-            _ = writeln!(text, "\nno values: {error}");
+            _ = writeln!(text, "\nno values: {}", with_causes(&error));
             return Ok(text);
         }
     };
