@@ -291,7 +291,7 @@ fn notes(subject: Side<'_>, expectation: &Expectation<'_>) -> Vec<String> {
     if !subject.tasks.has_edges() {
         notes.push(
             "the dump does not say which task waits for which: tasks are in the order of their ids; \
-             --scene and --case may know more"
+             the scene and case that were run may know more"
                 .to_owned(),
         );
     }

@@ -1,5 +1,7 @@
 //! Why a task cannot be replayed. [`crate::Hint`] says what would help.
 
+use argus_abi::args::{GLOBAL_CONTEXT_SLOT, LOCAL_CONTEXT_SLOT};
+use argus_abi::{TaskId, ViewError};
 use argus_gm::MemoryError;
 use argus_gm::view::ViewError;
 use thiserror::Error;
@@ -34,11 +36,14 @@ pub enum ReplayError {
     #[error("argument slot {slot} has no payload: {why}")]
     MissingPayload { slot: usize, why: String },
 
-    #[error("argument slot {slot} cannot be rebuilt: {why}")]
-    Argument { slot: usize, why: String },
+    #[error("argument slot {slot} cannot be rebuilt")]
+    Argument { slot: usize, source: ArgumentError },
 
-    #[error("the arguments of task {task} cannot be rebuilt: {why}")]
-    Arguments { task: String, why: String },
+    #[error(
+        "the arguments of task {task} cannot be rebuilt: slot {slot} is a tensor, but slot {gap} is not: tensors fill \
+         the first slots"
+    )]
+    TensorBehindScalar { task: TaskId, slot: usize, gap: usize },
 
     #[error("slot {slot} cannot be set: the task has only slots {known}")]
     NoSuchSlot { slot: usize, known: String },
@@ -62,4 +67,36 @@ pub enum ReplayError {
 
     #[error("{kernels} kernels cannot share one cluster: it has one aic and two aiv cores")]
     Cluster { kernels: usize },
+}
+
+/// Why an argument cannot be what its record says.
+#[derive(Clone, Debug, PartialEq, Eq, Error)]
+pub enum ArgumentError {
+    #[error("slots {LOCAL_CONTEXT_SLOT} and {GLOBAL_CONTEXT_SLOT} hold the contexts")]
+    Context,
+    #[error("its element type is unknown")]
+    UnknownType,
+    #[error("the dump has no value of this scalar")]
+    NoValue,
+    #[error("its {what} {values:?} do not fit a tensor descriptor")]
+    Wide { what: &'static str, values: Vec<u64> },
+    #[error("{shape} dimensions and {strides} strides")]
+    Dimensions { shape: usize, strides: usize },
+    #[error(transparent)]
+    View(#[from] ViewError),
+    #[error("its view is too large")]
+    LargeView,
+    #[error("its view is too large for an address space")]
+    AddressSpace,
+    #[error("its view names an element twice")]
+    ElementTwice,
+    #[error("two elements of FP4E2M1 share a byte: only dense views at a whole byte can be rebuilt")]
+    HalfByte,
+    /// `view` is absent if it cannot be counted.
+    #[error("its payload has {payload} bytes, its view needs {}", counted(*view))]
+    PayloadSize { payload: usize, view: Option<u64> },
+}
+
+fn counted(bytes: Option<u64>) -> String {
+    bytes.map_or_else(|| "an uncountable number of".to_owned(), |bytes| bytes.to_string())
 }

@@ -3,14 +3,14 @@
 //! The records of a dump say what each argument was at either stage. Here they become one list by slot: what
 //! goes in, what must come out, and for each missing byte the reason why it is missing.
 
-use argus_abi::args::{GLOBAL_CONTEXT_SLOT, KernelAbi, LOCAL_CONTEXT_SLOT};
+use argus_abi::args::{KernelAbi, LOCAL_CONTEXT_SLOT};
 use argus_abi::{Kind, MAX_DIMS, Stage, TaskId, TaskState};
 use argus_dump::read::{Age, Dump, Record, Scalar};
 use argus_facts::with_causes;
 use argus_gm::Fill;
 
 use crate::code::Code;
-use crate::error::ReplayError;
+use crate::error::{ArgumentError, ReplayError};
 use crate::members::{members, recorded_members};
 use crate::select::{Listed, SelectError};
 use crate::task::{Argument, CapturedTask, Content, Identity, TensorArgument, What};
@@ -154,8 +154,7 @@ fn arguments(dump: &Dump, records: &[Record]) -> Result<Vec<Argument>, ReplayErr
     for record in records {
         let slot = record.arg_index as usize;
         if slot >= LOCAL_CONTEXT_SLOT {
-            let why = format!("slots {LOCAL_CONTEXT_SLOT} and {GLOBAL_CONTEXT_SLOT} hold the contexts");
-            return Err(ReplayError::Argument { slot, why });
+            return Err(ReplayError::Argument { slot, source: ArgumentError::Context });
         }
         let content = match record.kind {
             Kind::Scalar => Content::Unneeded,
@@ -205,19 +204,19 @@ fn expect_both_stages(tensor: &mut TensorArgument) {
 }
 
 fn what(record: &Record, slot: usize, content: Content) -> Result<What, ReplayError> {
-    let wrong = |why: String| ReplayError::Argument { slot, why };
-    let dtype = record.dtype.ok_or_else(|| wrong("its element type is unknown".into()))?;
+    let wrong = |source| ReplayError::Argument { slot, source };
+    let dtype = record.dtype.ok_or_else(|| wrong(ArgumentError::UnknownType))?;
     if record.kind == Kind::Scalar {
         let bits = match record.scalar {
             Some(Scalar::Bits(bits)) => bits,
             Some(Scalar::Rounded(value)) => u64::from((value as f32).to_bits()),
-            None => return Err(wrong("the dump has no value of this scalar".into())),
+            None => return Err(wrong(ArgumentError::NoValue)),
         };
         return Ok(What::Scalar { dtype, bits });
     }
-    let narrow = |values: &[u64], what: &str| {
+    let narrow = |values: &[u64], what| {
         let narrowed: Result<Vec<u32>, _> = values.iter().map(|&value| u32::try_from(value)).collect();
-        narrowed.map_err(|_| wrong(format!("its {what} {values:?} do not fit a tensor descriptor")))
+        narrowed.map_err(|_| wrong(ArgumentError::Wide { what, values: values.to_vec() }))
     };
     let (mut shape, mut strides) = (narrow(record.shape(), "shape")?, narrow(record.strides(), "strides")?);
     if shape.is_empty() {
@@ -225,7 +224,7 @@ fn what(record: &Record, slot: usize, content: Content) -> Result<What, ReplayEr
         (shape, strides) = (vec![1], vec![1]);
     }
     if shape.len() > MAX_DIMS || strides.len() != shape.len() {
-        return Err(wrong(format!("{} dimensions and {} strides", shape.len(), strides.len())));
+        return Err(wrong(ArgumentError::Dimensions { shape: shape.len(), strides: strides.len() }));
     }
     let (mut before, mut after) = (Content::Unneeded, Content::Unneeded);
     match record.stage {

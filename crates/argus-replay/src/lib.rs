@@ -51,15 +51,15 @@ pub mod spec;
 pub mod substitute;
 pub mod task;
 
-pub use capsule::{Capsule, CapsuleError};
+pub use capsule::{Capsule, CapsuleDamage, CapsuleError};
 pub use code::Code;
 pub use compare::{Difference, Judgement, Proof, Verdict, replay};
-pub use error::ReplayError;
+pub use error::{ArgumentError, ReplayError};
 pub use hint::Hint;
 pub use observe::{LookError, Probe, Seen, Sighting, Watch};
 pub use rebuild::{Poison, Rebuilt};
 pub use run::{Buffer, Options, Outcome, run};
 pub use select::{Listed, Listing, SelectError, Selection};
 pub use spec::SpecError;
-pub use substitute::{Substitute, Value};
+pub use substitute::{Substitute, SubstituteError, Value};
 pub use task::{Argument, CapturedTask, Content, Identity, MemberKernel, TensorArgument, What};

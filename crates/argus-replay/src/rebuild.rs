@@ -13,7 +13,7 @@ use argus_gm::view::{self, ViewError};
 use argus_gm::{Fill, GlobalMemory};
 use argus_runtime::{Launch, TaskArgs};
 
-use crate::error::ReplayError;
+use crate::error::{ArgumentError, ReplayError};
 use crate::task::{CapturedTask, TensorArgument, What};
 
 /// Buffers of the runtime are padded to this; a task that ended may have read up to there.
@@ -146,8 +146,6 @@ impl Rebuilt {
 
     /// Puts descriptors, addresses and scalars into the slots.
     fn fill_slots(&mut self, task: &CapturedTask) -> Result<(), ReplayError> {
-        let id = task.id.to_string();
-        let refuse = |why: String| ReplayError::Arguments { task: id.clone(), why };
         let last = task.arguments.last().map_or(0, |argument| argument.slot + 1);
         let mut slots: Vec<(u64, DType)> = vec![(0, DType::U64); last];
         for argument in &task.arguments {
@@ -162,10 +160,8 @@ impl Rebuilt {
         if task.abi == KernelAbi::Tensors {
             for (expected, placed) in self.placed.iter().enumerate() {
                 if placed.slot != expected {
-                    let slot = placed.slot;
-                    return Err(refuse(format!(
-                        "slot {slot} is a tensor, but slot {expected} is none: tensors fill the first slots"
-                    )));
+                    let (task, slot) = (task.id, placed.slot);
+                    return Err(ReplayError::TensorBehindScalar { task, slot, gap: expected });
                 }
                 self.args.tensors.push(placed.tensor);
                 self.args.types.push(match placed.role {
@@ -199,37 +195,31 @@ fn launch(task: &CapturedTask) -> Launch {
 }
 
 fn site(slot: usize, argument: &TensorArgument) -> Result<Sited<'_>, ReplayError> {
-    let wrong = |why: String| ReplayError::Argument { slot, why };
+    let wrong = |source| ReplayError::Argument { slot, source };
     let TensorArgument { dtype, shape, strides, start_offset, .. } = argument;
-    let mut tensor = Tensor::contiguous(0, *dtype, shape).map_err(|error| wrong(error.to_string()))?;
+    let mut tensor = Tensor::contiguous(0, *dtype, shape).map_err(|error| wrong(error.into()))?;
     tensor.is_contiguous = u8::from(tensor.stride() == &strides[..] || tensor.is_empty());
     tensor.strides[..strides.len()].copy_from_slice(strides);
     tensor.start_offset = *start_offset;
-    tensor.extent =
-        argus_abi::view::extent(shape, strides).ok_or_else(|| wrong("its view is too large".into()))?;
+    tensor.extent = argus_abi::view::extent(shape, strides).ok_or_else(|| wrong(ArgumentError::LargeView))?;
     tensor.owner_task_id = TaskId::INVALID.raw();
     if tensor.numel() > tensor.extent {
-        return Err(wrong("its view names an element twice".into()));
+        return Err(wrong(ArgumentError::ElementTwice));
     }
-    let range =
-        tensor.byte_range().ok_or_else(|| wrong("its view is too large for an address space".into()))?;
+    let range = tensor.byte_range().ok_or_else(|| wrong(ArgumentError::AddressSpace))?;
     if *dtype == DType::Fp4E2M1 && (!tensor.is_dense() || start_offset % 2 != 0) {
-        return Err(wrong(
-            "two elements of FP4E2M1 share a byte: only dense views at a whole byte can be rebuilt".into(),
-        ));
+        return Err(wrong(ArgumentError::HalfByte));
     }
     let expected = argument.logical_bytes();
     for bytes in [argument.before.bytes(), argument.after.bytes()].into_iter().flatten() {
         if Some(bytes.len() as u64) != expected {
-            let wanted =
-                expected.map_or_else(|| "an uncountable number of".into(), |bytes| bytes.to_string());
-            return Err(wrong(format!("its payload has {} bytes, its view needs {wanted}", bytes.len())));
+            return Err(wrong(ArgumentError::PayloadSize { payload: bytes.len(), view: expected }));
         }
     }
     // The address is that of the first element; the buffer began before it.
     let base = argument.address.and_then(|address| address.checked_sub(range.start)).unwrap_or(0);
     let end = base.checked_add(range.end).filter(|_| range.end <= LARGEST);
-    let end = end.ok_or_else(|| wrong("its view is too large for an address space".into()))?;
+    let end = end.ok_or_else(|| wrong(ArgumentError::AddressSpace))?;
     tensor.size = range.end;
     Ok(Sited { slot, argument, tensor, base, end })
 }

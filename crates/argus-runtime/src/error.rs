@@ -70,6 +70,8 @@ pub enum ConfigError {
     Abandoned,
 }
 
+const GIVEN_UP: &str = "; it reached no tile instruction either, so its thread and this device were given up";
+
 /// Why a run ended without its results.
 #[derive(Debug, Error)]
 pub enum RunError {
@@ -98,10 +100,11 @@ pub enum RunError {
     #[error("the orchestration panicked: {message}")]
     OrchestrationPanic { message: String },
     #[error(
-        "fatal {code}: no task completed for {limit:?}; {site} does not end{at}{abandoned}",
-        code = FatalCode::SchedulerTimeout
+        "fatal {code}: no task completed for {limit:?}; {site} does not end{at}{given_up}",
+        code = FatalCode::SchedulerTimeout,
+        given_up = if *abandoned { GIVEN_UP } else { "" }
     )]
-    Stuck { site: KernelSite, at: String, limit: Duration, abandoned: &'static str },
+    Stuck { site: KernelSite, at: String, limit: Duration, abandoned: bool },
     #[error(
         "fatal {code}: deadlock: {left} of {total} tasks wait for each other and can never start",
         code = FatalCode::SchedulerTimeout

@@ -45,7 +45,7 @@ pub fn watch(scheduler: &Scheduler, limit: Duration, interrupt: &AtomicBool) -> 
             stuck_core = scheduler.cores.cells().find(|(_, cell)| cell.activity.current().is_some());
             let site = stuck_core.and_then(|(core, _)| site_of(scheduler, core));
             scheduler.end(Some(match site {
-                Some(site) => RunError::Stuck { site, at: String::new(), limit, abandoned: "" },
+                Some(site) => RunError::Stuck { site, at: String::new(), limit, abandoned: false },
                 None => RunError::OrchestrationStuck { limit },
             }));
         }
@@ -58,8 +58,7 @@ pub fn watch(scheduler: &Scheduler, limit: Duration, interrupt: &AtomicBool) -> 
             None => *at = last_instruction(&cell.status),
         }
         if !gone {
-            *abandoned =
-                "; it reached no tile instruction either, so its thread and this device were given up";
+            *abandoned = true;
         }
     }
     // After a success every kernel and the orchestration have returned: who is late only has to leave.

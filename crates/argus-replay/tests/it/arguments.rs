@@ -343,5 +343,5 @@ fn descriptors_must_come_first() {
     let task =
         task(KernelAbi::Tensors, vec![tensor(0, input(&[1.0])), scalar(1, 3), tensor(2, input(&[1.0]))]);
     let error = with_causes(&Rebuilt::new(&task, Poison::OTHER).unwrap_err());
-    assert!(error.contains("slot 2 is a tensor, but slot 1 is none"), "{error}");
+    assert!(error.contains("slot 2 is a tensor, but slot 1 is not"), "{error}");
 }

@@ -274,7 +274,7 @@ fn a_kernel_that_does_not_end_is_named() {
     let config = RunConfig { progress_timeout: limit, ..config() };
     let error = device.run(&program, &mut arguments(&[&[0]]), &config).unwrap_err();
     let RunError::Stuck { site, abandoned, .. } = &error else { panic!("{error}") };
-    assert_eq!((site.task.raw(), *abandoned), (1, ""));
+    assert_eq!((site.task.raw(), *abandoned), (1, false));
     assert_eq!(error.fatal_code(), Some(FatalCode::SchedulerTimeout));
     assert!(
         error.to_string().contains("LOAD_SCALAR") || error.to_string().contains("instruction"),

@@ -4,6 +4,7 @@
 mod bad_usage;
 mod capture;
 mod dumps;
+mod errors;
 mod failures;
 mod find;
 mod inject;
