@@ -306,6 +306,7 @@ fn decode<T: FromBytes>(entry: &EntryBytes) -> T {
 #[cfg(test)]
 pub(crate) mod tests {
     use argus_abi::capture::ENTRY_BYTES;
+    use argus_facts::with_causes;
     use argus_gm::Region;
     use zerocopy::{FromZeros, IntoBytes};
 
@@ -474,7 +475,7 @@ pub(crate) mod tests {
                     matches!(failure, CaptureError::BrokenEntry { lane: 0, sequence: 2, .. }),
                     "{failure:?}"
                 );
-                assert!(failure.to_string().contains(expected), "{failure}");
+                assert!(with_causes(&failure).contains(expected), "{failure}");
                 let copies = LaneCopies::new(map);
                 let ledger = settle(&copies, &tallies[0], &AtomicU64::new(0)).unwrap();
                 assert_eq!((ledger.entries, ledger.lost_entries), (2, 2));

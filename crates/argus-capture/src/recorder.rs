@@ -11,7 +11,7 @@ use argus_abi::capture::{
 };
 use argus_abi::{EdgeReason, TaskId, Tensor};
 use argus_gm::GlobalMemory;
-use argus_gm::view::{Gather, ViewError};
+use argus_gm::view::{Gather, MoveError};
 use argus_sync::lane::Backoff;
 use zerocopy::{Immutable, IntoBytes};
 
@@ -83,7 +83,7 @@ impl<B: Backoff> LaneRecorder<B> {
         let mut gather = match wanted.map_or_else(|| Ok(Gather::nothing()), |view| Gather::new(view, memory))
         {
             Ok(gather) => gather,
-            Err(ViewError::Memory(_)) => return self.skip_argument(&entry, skip_reason::UNREADABLE),
+            Err(MoveError::Memory(_)) => return self.skip_argument(&entry, skip_reason::UNREADABLE),
             Err(_) => return self.skip_argument(&entry, skip_reason::METADATA_MISMATCH),
         };
         entry.payload_bytes = gather.left();

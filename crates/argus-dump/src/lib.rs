@@ -41,21 +41,21 @@ mod block;
 pub mod directory;
 mod error;
 pub mod filter;
-mod graph;
+mod graph_file;
 mod info;
 pub mod journal;
 mod manifest;
 mod map;
 mod payload;
 pub mod read;
-mod run;
+mod run_file;
 mod spool;
 pub mod stats;
 mod stream;
 pub mod summary;
 mod tally;
 mod text;
-mod times;
+mod timeline_file;
 pub mod verify;
 pub mod writer;
 
@@ -67,7 +67,7 @@ pub use info::{
     DumpInfo, DumpOptions, DumpSummary, OrchestrationArg, RunEnd, RunStatus, StatsMode, new_run_id,
 };
 pub use journal::{Journal, JournalError};
-pub use times::TimelineError;
+pub use timeline_file::TimelineError;
 pub use writer::DumpWriter;
 
 /// Name of the directory that holds a dump's files.

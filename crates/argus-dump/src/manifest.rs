@@ -8,7 +8,7 @@ use argus_facts::{FuncIds, KernelInfo, kernel::joined_names};
 
 use crate::info::{DumpInfo, DumpSummary, RunEnd};
 use crate::journal::{ArgumentRecord, SkipRecord, TaskRecord, marks};
-use crate::run::argument as orchestration_argument;
+use crate::run_file::argument as orchestration_argument;
 use crate::spool::{Failure, Spool};
 use crate::stats::Statistics;
 use crate::stream::Stream;

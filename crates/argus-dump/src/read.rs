@@ -20,7 +20,7 @@
 //! | `split` | a manifest read by several threads |
 //! | `json` | values that nobody vouches for |
 //! | `graph_file` | tasks, kernels and edges of graph.json |
-//! | `run` | what run.json says |
+//! | `run_facts` | what run.json says |
 //! | `error` | why a dump, or a payload of it, cannot be read |
 
 mod dump;
@@ -34,7 +34,7 @@ mod locate;
 mod ours;
 mod record;
 mod row;
-mod run;
+mod run_facts;
 mod split;
 mod statistics;
 
@@ -47,4 +47,4 @@ pub(crate) use graph_file::parse as parse_graph;
 pub(crate) use ours::Table;
 pub use record::{Record, Scalar};
 pub(crate) use row::flag;
-pub use run::RunFacts;
+pub use run_facts::RunFacts;

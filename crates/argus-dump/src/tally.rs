@@ -6,13 +6,13 @@
 //! | `floats` | f32, f16 and bf16 |
 //! | `integers` | of 16 bits and more |
 //! | `moments` | mean and deviation |
-//! | `seen` | the first few different values |
+//! | `distinct` | the first few different values |
 
 mod bytes;
+mod distinct;
 mod floats;
 mod integers;
 mod moments;
-mod seen;
 
 use argus_abi::DType;
 

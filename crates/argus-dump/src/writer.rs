@@ -9,18 +9,18 @@ use argus_facts::{Edge, RunTimes, Sink, with_causes};
 use crate::atomic::{self, Draft};
 use crate::directory::holds_dump;
 use crate::error::{DumpError, Saved};
-use crate::graph;
+use crate::graph_file;
 use crate::info::{DumpInfo, DumpOptions, DumpSummary, RunEnd, StatsMode};
 use crate::journal::{
     ArgumentRecord, EdgesRecord, Journal, JournalFile, LossRecord, SkipRecord, TaskRecord, kind, marks,
 };
 use crate::manifest::{self, Contents};
 use crate::payload::PayloadFile;
-use crate::run;
+use crate::run_file;
 use crate::spool::{Failure, Spool, Target};
 use crate::stats::Accumulator;
 use crate::stream::Stream;
-use crate::times;
+use crate::timeline_file;
 use crate::{GRAPH_FILE, JOURNAL_FILE, MANIFEST_FILE, PAYLOAD_FILE, RUN_FILE, TIMELINE_FILE};
 
 /// Writes one dump.
@@ -110,7 +110,7 @@ impl DumpWriter {
             edges: Vec::new(),
             skipped: Vec::new(),
         };
-        run::write(directory, &writer.info, &options, &writer.started, None)
+        run_file::write(directory, &writer.info, &options, &writer.started, None)
             .map_err(|source| DumpError::Create { path: directory.join(RUN_FILE), source })?;
         let started_unix_ns = u64::try_from(now.timestamp().as_nanosecond()).unwrap_or(0);
         writer.begin_journal(started_unix_ns).map_err(|failure| writer.report(&failure))?;
@@ -168,7 +168,7 @@ impl DumpWriter {
                     times: RunTimes::default(),
                 };
                 let end = Some((&told, &summary));
-                let _ = run::write(&self.directory, &self.info, &self.options, &self.started, end);
+                let _ = run_file::write(&self.directory, &self.info, &self.options, &self.started, end);
                 Err(error)
             }
         }
@@ -194,13 +194,13 @@ impl DumpWriter {
         payload.stream().seal(spool, sync)?;
         journal.stream().seal(spool, sync)?;
         let mut graph = Draft::create(&self.directory, GRAPH_FILE, self.options.direct)?;
-        graph.stream.write(spool, &graph::text(&self.info.kernels, &self.tasks, &self.edges))?;
+        graph.stream.write(spool, &graph_file::text(&self.info.kernels, &self.tasks, &self.edges))?;
         graph.stream.seal(spool, sync)?;
         // A dump that was made out of another one has no times of its own.
         let mut timeline = None;
         if end.times != RunTimes::default() {
             let draft = timeline.insert(Draft::create(&self.directory, TIMELINE_FILE, self.options.direct)?);
-            draft.stream.write(spool, &times::text(&end.times))?;
+            draft.stream.write(spool, &timeline_file::text(&end.times))?;
             draft.stream.seal(spool, sync)?;
         }
         let mut roles = [0; 3];
@@ -235,7 +235,7 @@ impl DumpWriter {
         })?;
         journal.stream().seal(spool, sync)?;
         spool.wait()?;
-        run::write(&self.directory, &self.info, &self.options, &self.started, Some((end, summary)))
+        run_file::write(&self.directory, &self.info, &self.options, &self.started, Some((end, summary)))
             .and_then(|()| if sync { atomic::sync_names(&self.directory) } else { Ok(()) })
             .map_err(|error| Failure::early(&self.directory.join(RUN_FILE), &error))
     }

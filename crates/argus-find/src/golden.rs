@@ -44,7 +44,7 @@ pub enum GoldenError {
 
 /// What a value is expected of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct Place {
+pub struct ArgumentKey {
     pub task: TaskId,
     pub argument: u32,
     pub stage: Stage,
@@ -70,7 +70,7 @@ impl Source {
 /// All expected values of a folder.
 #[derive(Debug)]
 pub struct Folder {
-    places: FxHashMap<Place, Source>,
+    places: FxHashMap<ArgumentKey, Source>,
     /// Names that could not be understood, for the report.
     pub ignored: Vec<String>,
 }
@@ -130,8 +130,8 @@ impl Folder {
     }
 
     /// Everything that values are expected of, sorted.
-    pub fn places(&self) -> Vec<Place> {
-        let mut places: Vec<Place> = self.places.keys().copied().collect();
+    pub fn places(&self) -> Vec<ArgumentKey> {
+        let mut places: Vec<ArgumentKey> = self.places.keys().copied().collect();
         places.sort();
         places
     }
@@ -139,7 +139,7 @@ impl Folder {
     /// The values expected at a place, for a tensor of this type and size; `None` if the folder has none.
     pub fn values(
         &self,
-        place: Place,
+        place: ArgumentKey,
         dtype: DType,
         elements: u64,
     ) -> Option<Result<(String, Values), GoldenError>> {
@@ -149,7 +149,7 @@ impl Folder {
 }
 
 /// `task_0x0000000200000001_after_out2` → that task, argument 2, after completion.
-fn place(stem: &str) -> Option<Place> {
+fn place(stem: &str) -> Option<ArgumentKey> {
     let at = stem.find("0x")?;
     let hex = &stem[at + 2..];
     let digits = hex.find(|letter: char| !letter.is_ascii_hexdigit()).unwrap_or(hex.len());
@@ -158,7 +158,7 @@ fn place(stem: &str) -> Option<Place> {
     let number = rest.len() - rest.trim_end_matches(|letter: char| letter.is_ascii_digit()).len();
     let argument = rest[rest.len() - number..].parse().ok()?;
     let stage = if stem.contains("before") { Stage::BeforeDispatch } else { Stage::AfterCompletion };
-    Some(Place { task, argument, stage })
+    Some(ArgumentKey { task, argument, stage })
 }
 
 fn load(source: &Source, dtype: DType, elements: u64) -> Result<Values, GoldenError> {
@@ -222,12 +222,13 @@ mod tests {
     #[test]
     fn names_tell_task_stage_and_argument() {
         let id = TaskId::from_raw;
-        let after = |task, argument| Some(Place { task: id(task), argument, stage: Stage::AfterCompletion });
+        let after =
+            |task, argument| Some(ArgumentKey { task: id(task), argument, stage: Stage::AfterCompletion });
         assert_eq!(place("task_0x0000000200000001_after_out2"), after(0x2_0000_0001, 2));
         assert_eq!(place("0x1_0"), after(1, 0));
         assert_eq!(
             place("task_0x0000000200000001_before_inout12"),
-            Some(Place { task: id(0x2_0000_0001), argument: 12, stage: Stage::BeforeDispatch })
+            Some(ArgumentKey { task: id(0x2_0000_0001), argument: 12, stage: Stage::BeforeDispatch })
         );
         assert_eq!(place("weights"), None);
         assert_eq!(place("0x1_out"), None);

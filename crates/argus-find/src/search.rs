@@ -10,7 +10,7 @@ use crate::align::{Alignment, Side, align};
 use crate::arguments::{Arguments, pair_arguments};
 use crate::compare::{Comparison, Limits, compare, compare_scalars};
 use crate::flow;
-use crate::golden::{Folder, Place, Values};
+use crate::golden::{ArgumentKey, Folder, Values};
 use crate::tasks::{Task, Tasks};
 use crate::verdict::{Agreement, Evidence, First, Verdict, against, firsts, isolated};
 
@@ -429,6 +429,6 @@ pub(crate) fn again(
     }
 }
 
-fn place(record: &Record) -> Place {
-    Place { task: record.task_id, argument: record.arg_index, stage: record.stage }
+fn place(record: &Record) -> ArgumentKey {
+    ArgumentKey { task: record.task_id, argument: record.arg_index, stage: record.stage }
 }

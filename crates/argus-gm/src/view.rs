@@ -14,7 +14,7 @@ use crate::memory::{GlobalMemory, MemoryError, Window};
 
 /// Why a view cannot be moved.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum ViewError {
+pub enum MoveError {
     #[error("the view's dtype, shape or strides make no sense")]
     Shape,
     #[error("the view has {needed} bytes, not {given}")]
@@ -66,14 +66,14 @@ impl Gather {
     }
 
     /// The bytes of `view`.
-    pub fn new(view: &Tensor, memory: &GlobalMemory) -> Result<Gather, ViewError> {
-        let dtype = view.dtype().ok_or(ViewError::Shape)?;
-        let left = view.packed_bytes().ok_or(ViewError::Shape)?;
+    pub fn new(view: &Tensor, memory: &GlobalMemory) -> Result<Gather, MoveError> {
+        let dtype = view.dtype().ok_or(MoveError::Shape)?;
+        let left = view.packed_bytes().ok_or(MoveError::Shape)?;
         // Before anything is asked about strides: those of an empty view may be anything.
         if view.is_empty() {
             return Ok(Gather::nothing());
         }
-        let range = touched(view, dtype).ok_or(ViewError::Shape)?;
+        let range = touched(view, dtype).ok_or(MoveError::Shape)?;
         let window = memory.window(range.start, range.end - range.start)?;
         let base = view.addr;
         let walk = if !view.has_whole_bytes() {
@@ -138,7 +138,7 @@ impl Gather {
 }
 
 /// The bytes of a whole view in logical order.
-pub fn gather(memory: &GlobalMemory, view: &Tensor) -> Result<Vec<u8>, ViewError> {
+pub fn gather(memory: &GlobalMemory, view: &Tensor) -> Result<Vec<u8>, MoveError> {
     let mut left = Gather::new(view, memory)?;
     let refused = |reason: String| MemoryError::Allocation { bytes: left.left(), reason };
     let size = usize::try_from(left.left()).map_err(|error| refused(error.to_string()))?;
@@ -150,21 +150,21 @@ pub fn gather(memory: &GlobalMemory, view: &Tensor) -> Result<Vec<u8>, ViewError
 }
 
 /// Puts bytes in logical order to the places of a view.
-pub fn scatter(memory: &GlobalMemory, view: &Tensor, bytes: &[u8]) -> Result<(), ViewError> {
-    let dtype = view.dtype().ok_or(ViewError::Shape)?;
-    let (given, needed) = (bytes.len() as u64, view.packed_bytes().ok_or(ViewError::Shape)?);
+pub fn scatter(memory: &GlobalMemory, view: &Tensor, bytes: &[u8]) -> Result<(), MoveError> {
+    let dtype = view.dtype().ok_or(MoveError::Shape)?;
+    let (given, needed) = (bytes.len() as u64, view.packed_bytes().ok_or(MoveError::Shape)?);
     if given != needed {
-        return Err(ViewError::Size { given, needed });
+        return Err(MoveError::Size { given, needed });
     }
     if view.is_empty() {
         return Ok(());
     }
-    let range = touched(view, dtype).ok_or(ViewError::Shape)?;
+    let range = touched(view, dtype).ok_or(MoveError::Shape)?;
     let window = memory.window(range.start, range.end - range.start)?;
     if view.is_dense() && view.start_offset * u64::from(dtype.bits()) % 8 == 0 {
         return Ok(window.write(range.start, bytes)?);
     }
-    let (length, addresses) = view.byte_runs().ok_or(ViewError::SharedBytes)?;
+    let (length, addresses) = view.byte_runs().ok_or(MoveError::SharedBytes)?;
     for (piece, addr) in bytes.chunks_exact(length as usize).zip(addresses) {
         window.write(addr, piece)?;
     }

@@ -10,8 +10,8 @@ use argus_facts::{number, with_causes};
 use argus_runtime::KernelTable;
 
 use crate::error::ReplayError;
+use crate::execute::{Options, Outcome, Output, run};
 use crate::rebuild::Poison;
-use crate::run::{Options, Outcome, Output, run};
 use crate::task::{CapturedTask, Content};
 
 /// What a replay showed.

@@ -3,7 +3,7 @@
 use argus_abi::args::{GLOBAL_CONTEXT_SLOT, LOCAL_CONTEXT_SLOT};
 use argus_abi::{TaskId, ViewError};
 use argus_gm::MemoryError;
-use argus_gm::view::ViewError;
+use argus_gm::view::MoveError;
 use thiserror::Error;
 
 use crate::capsule::CapsuleError;
@@ -28,7 +28,7 @@ pub enum ReplayError {
     #[error(transparent)]
     Memory(#[from] MemoryError),
     #[error(transparent)]
-    View(#[from] ViewError),
+    Move(#[from] MoveError),
 
     #[error("argument slot {slot} of the task was not captured ({why})")]
     MissingSlot { slot: usize, why: String },

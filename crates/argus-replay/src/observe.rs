@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use argus_abi::{DType, Member};
 use argus_facts::number;
 use argus_gm::GlobalMemory;
-use argus_tile::{Core, Fault, KernelResult, LogEntry, LogOperand, Observer, Opcode, Place, Tile};
+use argus_tile::{Core, Fault, KernelResult, LogEntry, LogOperand, Observer, Opcode, OperandPlace, Tile};
 use thiserror::Error;
 
 use crate::error::ReplayError;
@@ -120,12 +120,12 @@ pub struct Sighting {
     pub opcode: Opcode,
     /// File and line of the kernel's source.
     pub location: String,
-    pub seen: Seen,
+    pub seen: Observation,
 }
 
 /// What was seen.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Seen {
+pub enum Observation {
     /// A watched element has another value; raw bits.
     Changed { watch: Watch, dtype: DType, from: u64, to: u64 },
     /// An operand of a probed instruction: its valid region row by row, packed.
@@ -134,7 +134,7 @@ pub enum Seen {
 
 /// What everybody who looks at one run shares.
 #[derive(Debug)]
-pub(crate) struct Desk {
+pub(crate) struct Observers {
     memory: Arc<GlobalMemory>,
     watches: Vec<Watched>,
     probes: Vec<Probe>,
@@ -152,15 +152,15 @@ struct Watched {
     last: AtomicU64,
 }
 
-impl Desk {
+impl Observers {
     pub(crate) fn new(
         rebuilt: &Rebuilt,
         watches: &[Watch],
         probes: &[Probe],
         break_on_nan: bool,
-    ) -> Result<Desk, ReplayError> {
+    ) -> Result<Observers, ReplayError> {
         let placed = watches.iter().map(|watch| Watched::new(watch, rebuilt)).collect::<Result<_, _>>()?;
-        Ok(Desk {
+        Ok(Observers {
             memory: Arc::clone(&rebuilt.memory),
             watches: placed,
             probes: probes.to_vec(),
@@ -176,8 +176,8 @@ impl Desk {
     }
 
     /// Somebody who looks at one core for the time of one kernel.
-    pub(crate) fn lookout(self: &Arc<Desk>, kernel: &'static str, block: u32) -> Box<dyn Observer> {
-        Box::new(Lookout { desk: Arc::clone(self), kernel, block, counts: [0; OPCODES] })
+    pub(crate) fn lookout(self: &Arc<Observers>, kernel: &'static str, block: u32) -> Box<dyn Observer> {
+        Box::new(Lookout { observers: Arc::clone(self), kernel, block, counts: [0; OPCODES] })
     }
 
     /// What was seen, in the order of blocks, members and instructions, and how much more there was.
@@ -241,7 +241,7 @@ const OPCODES: usize = Opcode::ALL.len();
 
 #[derive(Debug)]
 struct Lookout {
-    desk: Arc<Desk>,
+    observers: Arc<Observers>,
     kernel: &'static str,
     block: u32,
     /// How often each instruction was seen.
@@ -251,31 +251,32 @@ struct Lookout {
 impl Observer for Lookout {
     fn after(&mut self, core: &mut Core, index: u64, entry: &LogEntry) -> KernelResult {
         self.counts[entry.opcode as usize] += 1;
-        let desk = Arc::clone(&self.desk);
-        let stores = |operand: &LogOperand| operand.written && matches!(operand.place, Place::Global { .. });
+        let observers = Arc::clone(&self.observers);
+        let stores =
+            |operand: &LogOperand| operand.written && matches!(operand.place, OperandPlace::Global { .. });
         if entry.operands.iter().any(stores) {
-            for watched in &desk.watches {
-                let to = desk.read(watched.address, watched.dtype);
+            for watched in &observers.watches {
+                let to = observers.read(watched.address, watched.dtype);
                 let from = watched.last.swap(to, Ordering::AcqRel);
                 if from != to {
                     let (watch, dtype) = (watched.watch.clone(), watched.dtype);
-                    self.note(core, index, entry, Seen::Changed { watch, dtype, from, to });
+                    self.note(core, index, entry, Observation::Changed { watch, dtype, from, to });
                 }
             }
         }
-        for probe in &desk.probes {
+        for probe in &observers.probes {
             if self.hits(probe, index, entry.opcode) {
                 for operand in &entry.operands {
                     if probe.operand == "*" || probe.operand == operand.name {
-                        let seen = look(core, &desk.memory, operand);
+                        let seen = look(core, &observers.memory, operand);
                         self.note(core, index, entry, seen);
                     }
                 }
             }
         }
-        if desk.break_on_nan {
+        if observers.break_on_nan {
             return entry.operands.iter().filter(|operand| operand.written).try_for_each(|operand| {
-                match first_nan(core, &desk.memory, operand) {
+                match first_nan(core, &observers.memory, operand) {
                     None => Ok(()),
                     Some((row, col, of)) => {
                         Err(Fault::kernel(format!("it wrote a NaN to {}[{row}, {col}], {of}", operand.name)))
@@ -296,8 +297,8 @@ impl Lookout {
         }
     }
 
-    fn note(&self, core: &Core, index: u64, entry: &LogEntry, seen: Seen) {
-        self.desk.note(Sighting {
+    fn note(&self, core: &Core, index: u64, entry: &LogEntry, seen: Observation) {
+        self.observers.note(Sighting {
             kernel: self.kernel.into(),
             member: core.member(),
             block: self.block,
@@ -310,33 +311,35 @@ impl Lookout {
 }
 
 /// The valid region of an operand.
-fn look(core: &mut Core, memory: &GlobalMemory, operand: &LogOperand) -> Seen {
+fn look(core: &mut Core, memory: &GlobalMemory, operand: &LogOperand) -> Observation {
     let (name, place) = (operand.name, describe(&operand.place));
     match operand.place {
-        Place::Tile { dtype, .. } => {
+        OperandPlace::Tile { dtype, .. } => {
             let (rows, cols, bytes) = tile_bytes(core, &operand.place).unwrap_or_default();
-            Seen::Operand { name, place, dtype, rows, cols, bytes }
+            Observation::Operand { name, place, dtype, rows, cols, bytes }
         }
-        Place::Global { dtype, .. } => {
+        OperandPlace::Global { dtype, .. } => {
             let (rows, cols, bytes) = global_bytes(memory, &operand.place).unwrap_or_default();
-            Seen::Operand { name, place, dtype, rows, cols, bytes }
+            Observation::Operand { name, place, dtype, rows, cols, bytes }
         }
     }
 }
 
-fn describe(place: &Place) -> String {
+fn describe(place: &OperandPlace) -> String {
     match place {
-        Place::Tile { space, addr, dtype, shape, valid, .. } => format!(
+        OperandPlace::Tile { space, addr, dtype, shape, valid, .. } => format!(
             "{space} tile at {addr:#x}, {dtype} {} x {}, valid {} x {}",
             shape[0], shape[1], valid[0], valid[1]
         ),
-        Place::Global { dtype, shape, .. } => format!("global memory, {dtype} {shape:?}"),
+        OperandPlace::Global { dtype, shape, .. } => format!("global memory, {dtype} {shape:?}"),
     }
 }
 
 /// Rows, columns and packed bytes of a tile's valid region.
-fn tile_bytes(core: &mut Core, place: &Place) -> Option<(u32, u32, Vec<u8>)> {
-    let Place::Tile { space, addr, dtype, layout, fractal, shape, valid } = *place else { return None };
+fn tile_bytes(core: &mut Core, place: &OperandPlace) -> Option<(u32, u32, Vec<u8>)> {
+    let OperandPlace::Tile { space, addr, dtype, layout, fractal, shape, valid } = *place else {
+        return None;
+    };
     if dtype.bits() < 8 {
         return None;
     }
@@ -355,8 +358,8 @@ fn tile_bytes(core: &mut Core, place: &Place) -> Option<(u32, u32, Vec<u8>)> {
 }
 
 /// A walk through global memory as rows of its last dimension.
-fn global_bytes(memory: &GlobalMemory, place: &Place) -> Option<(u32, u32, Vec<u8>)> {
-    let Place::Global { addr, dtype, shape, stride, .. } = *place else { return None };
+fn global_bytes(memory: &GlobalMemory, place: &OperandPlace) -> Option<(u32, u32, Vec<u8>)> {
+    let OperandPlace::Global { addr, dtype, shape, stride, .. } = *place else { return None };
     let width = dtype.size() as u64;
     let rows = shape[..4].iter().try_fold(1u32, |product, &extent| product.checked_mul(extent))?;
     if dtype.bits() < 8 || u64::from(rows) * u64::from(shape[4]) > ELEMENTS as u64 {
@@ -386,8 +389,8 @@ fn global_bytes(memory: &GlobalMemory, place: &Place) -> Option<(u32, u32, Vec<u
 /// global memory was in a tile before.
 fn first_nan(core: &mut Core, memory: &GlobalMemory, operand: &LogOperand) -> Option<(u32, u32, String)> {
     let (dtype, found) = match operand.place {
-        Place::Tile { dtype, .. } if dtype.is_float() => (dtype, tile_bytes(core, &operand.place)),
-        Place::Global { dtype, shape: [1, 1, 1, 1, 1], .. } if dtype.is_float() => {
+        OperandPlace::Tile { dtype, .. } if dtype.is_float() => (dtype, tile_bytes(core, &operand.place)),
+        OperandPlace::Global { dtype, shape: [1, 1, 1, 1, 1], .. } if dtype.is_float() => {
             (dtype, global_bytes(memory, &operand.place))
         }
         _ => return None,

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use argus_abi::args::KernelAbi;
 use argus_abi::{DType, Role, TaskId, Tensor, TensorArgType};
-use argus_gm::view::{self, ViewError};
+use argus_gm::view::{self, MoveError};
 use argus_gm::{Fill, GlobalMemory};
 use argus_runtime::{Launch, TaskArgs};
 
@@ -115,7 +115,7 @@ impl Rebuilt {
         placed.expect("every view was placed").tensor
     }
 
-    fn allocate(&mut self, group: &[Sited<'_>], base: u64, len: u64) -> Result<(), ViewError> {
+    fn allocate(&mut self, group: &[Sited<'_>], base: u64, len: u64) -> Result<(), MoveError> {
         let buffer = self.memory.allocate(len, Fill::Untouched)?;
         self.buffers.push((buffer.addr, len));
         let window = self.memory.window(buffer.addr, len)?;
@@ -180,7 +180,7 @@ impl Rebuilt {
     }
 
     /// The bytes of a view as they are now, in logical order.
-    pub fn gather(&self, slot: usize) -> Result<Vec<u8>, ViewError> {
+    pub fn gather(&self, slot: usize) -> Result<Vec<u8>, MoveError> {
         view::gather(&self.memory, &self.tensor(slot))
     }
 }

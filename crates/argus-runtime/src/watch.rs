@@ -29,12 +29,12 @@ pub struct Look {
 }
 
 /// The run is seen as long as this lives.
-pub(crate) struct Seen<'a>(&'a Watch);
+pub(crate) struct ShownRun<'a>(&'a Watch);
 
 impl Watch {
-    pub(crate) fn show(&self, scheduler: &Arc<Scheduler>) -> Seen<'_> {
+    pub(crate) fn show(&self, scheduler: &Arc<Scheduler>) -> ShownRun<'_> {
         *relock(self.run.lock()) = Some(Arc::clone(scheduler));
-        Seen(self)
+        ShownRun(self)
     }
 
     /// The run that goes on at this moment; `None` between runs.
@@ -52,7 +52,7 @@ impl Watch {
     }
 }
 
-impl Drop for Seen<'_> {
+impl Drop for ShownRun<'_> {
     fn drop(&mut self) {
         *relock(self.0.run.lock()) = None;
     }

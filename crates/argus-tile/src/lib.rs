@@ -75,7 +75,7 @@ pub use crate::gather::MaskPattern;
 pub use crate::global::{Global, GlobalLayout, GlobalShape};
 pub use crate::kernel::{Kernel, KernelResult};
 pub use crate::layout::{BlockOrder, InnerOrder, Layout};
-pub use crate::log::{CoreLog, Flag, InstrLog, LogEntry, LogOperand, Place, Work};
+pub use crate::log::{CoreLog, Flag, InstrLog, LogEntry, LogOperand, OperandPlace, Work};
 pub use crate::observe::Observer;
 pub use crate::opcode::{Opcode, Pipe};
 pub use crate::pipe::{ClusterPipes, Direction, Split, TPipe};

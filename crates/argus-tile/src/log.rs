@@ -74,12 +74,12 @@ pub struct Flag {
 pub struct LogOperand {
     pub name: &'static str,
     pub written: bool,
-    pub place: Place,
+    pub place: OperandPlace,
 }
 
 /// Where an operand lies.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum OperandPlace {
     Tile {
         space: Space,
         addr: u32,
@@ -133,7 +133,7 @@ impl LogEntry {
 
     /// One element of a tensor walk, `offset` elements from its start.
     pub(crate) fn element(self, name: &'static str, written: bool, global: &Global, offset: u64) -> LogEntry {
-        let place = Place::Global {
+        let place = OperandPlace::Global {
             addr: global.address(offset),
             dtype: global.dtype(),
             shape: [1; 5],
@@ -163,7 +163,7 @@ impl LogEntry {
         self
     }
 
-    fn operand(mut self, name: &'static str, written: bool, place: Place) -> LogEntry {
+    fn operand(mut self, name: &'static str, written: bool, place: OperandPlace) -> LogEntry {
         self.operands.push(LogOperand { name, written, place });
         self
     }
@@ -182,8 +182,8 @@ pub(crate) fn repeats(tile: &Tile, region: Region, element: usize) -> Work {
     Work::Repeats(count as u64)
 }
 
-fn tile_place(tile: &Tile) -> Place {
-    Place::Tile {
+fn tile_place(tile: &Tile) -> OperandPlace {
+    OperandPlace::Tile {
         space: tile.space,
         addr: tile.addr,
         dtype: tile.dtype,
@@ -194,8 +194,8 @@ fn tile_place(tile: &Tile) -> Place {
     }
 }
 
-fn global_place(global: &Global) -> Place {
-    Place::Global {
+fn global_place(global: &Global) -> OperandPlace {
+    OperandPlace::Global {
         addr: global.addr(),
         dtype: global.dtype(),
         shape: global.shape().shape,

@@ -22,9 +22,9 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 
 use crate::check::broken::rule;
-use crate::check::trace::Seen;
+use crate::check::trace::TraceFacts;
 
-pub use crate::check::broken::{Broken, Place};
+pub use crate::check::broken::{Broken, FilePlace};
 
 /// Why a directory was refused.
 #[derive(Debug, thiserror::Error)]
@@ -76,7 +76,7 @@ pub fn check(dir: &Path) -> Result<CheckReport, CheckError> {
     let promise: Promise = files.parse("summary.json", |reader| Ok(serde_json::from_reader(reader)?))?;
     files.judge("summary.json", check_promise(&promise))?;
 
-    let mut seen = Seen::new(promise.mhz);
+    let mut seen = TraceFacts::new(promise.mhz);
     files.parse("trace.json", |reader| events::read(reader, 2, &mut |event| seen.event(event)))?;
     files.judge("trace.json", seen.finish())?;
     files.judge("summary.json", agree(&promise, &seen))?;
@@ -115,7 +115,7 @@ fn check_promise(promise: &Promise) -> Rule {
     Ok(())
 }
 
-fn agree(promise: &Promise, seen: &Seen) -> Rule {
+fn agree(promise: &Promise, seen: &TraceFacts) -> Rule {
     let pairs = [
         ("instructions", promise.instructions, seen.slices()),
         ("unpaired flags", promise.unpaired_flags, seen.unpaired()),
@@ -156,7 +156,7 @@ impl Files {
     }
 
     /// The two tables of a core, whose names carry the time of writing.
-    fn tables_of(&self, core: &str, seen: &Seen) -> Result<(), CheckError> {
+    fn tables_of(&self, core: &str, seen: &TraceFacts) -> Result<(), CheckError> {
         let directory = self.dir.join(core);
         let read = |source| CheckError::Read { path: directory.clone(), source };
         let mut found: BTreeMap<&str, Vec<String>> = BTreeMap::new();

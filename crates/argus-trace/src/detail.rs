@@ -1,7 +1,7 @@
 //! Operand texts, as the simulator of the vendor spells them: comma separated, without blanks.
 
 use argus_abi::DType;
-use argus_tile::{LogEntry, LogOperand, Place, ScalarValue};
+use argus_tile::{LogEntry, LogOperand, OperandPlace, ScalarValue};
 
 use crate::lower::Channel;
 use crate::machine::{Instr, Lane, Mnemonic, Role, flag_pipe_name};
@@ -134,11 +134,11 @@ fn push_operands(out: &mut Vec<u8>, timeline: &Timeline<'_>, entry: &LogEntry, i
     // Products are named by what they multiply.
     let typed = entry.operands.iter().find(|operand| operand.name == "left").or(entry.operands.first());
     let dtype = typed.map_or(DType::U8, |operand| match operand.place {
-        Place::Tile { dtype, .. } | Place::Global { dtype, .. } => dtype,
+        OperandPlace::Tile { dtype, .. } | OperandPlace::Global { dtype, .. } => dtype,
     });
     out.extend_from_slice(type_name(dtype, computes).as_bytes());
     if let Some(operand) = entry.operands.first()
-        && let Place::Tile { space, .. } = operand.place
+        && let OperandPlace::Tile { space, .. } = operand.place
         && instr.path.is_none()
     {
         out.extend_from_slice(b",Dst:");
@@ -148,8 +148,8 @@ fn push_operands(out: &mut Vec<u8>, timeline: &Timeline<'_>, entry: &LogEntry, i
 
 fn address(timeline: &Timeline<'_>, operand: &LogOperand) -> u64 {
     match operand.place {
-        Place::Tile { addr, .. } => addr.into(),
-        Place::Global { addr, .. } => timeline.addresses.shown(addr),
+        OperandPlace::Tile { addr, .. } => addr.into(),
+        OperandPlace::Global { addr, .. } => timeline.addresses.shown(addr),
     }
 }
 

@@ -8,7 +8,8 @@ use argus_chip::{CHIPS, Chip};
 use argus_gm::{Fill, GlobalMemory};
 use argus_tile::{
     ClusterPipes, Core, CoreConfig, CoreLog, CoreStatus, Direction, Global, GlobalShape, InstrLog,
-    KernelResult, LogEntry, MaskPattern, Opcode, Pad, Pipe, Place, RoundMode, Saturation, Split, TPipe, Tile,
+    KernelResult, LogEntry, MaskPattern, Opcode, OperandPlace, Pad, Pipe, RoundMode, Saturation, Split,
+    TPipe, Tile,
 };
 use serde_json::{Value, json};
 
@@ -215,8 +216,8 @@ fn every_opcode_has_an_engine_a_lowering_a_cost_row_a_region_and_a_mnemonic() {
             let space = |written| {
                 let mut operands = entry.operands.iter().filter(|operand| operand.written == written);
                 operands.next().and_then(|operand| match operand.place {
-                    Place::Tile { space, .. } => Some(space),
-                    Place::Global { .. } => None,
+                    OperandPlace::Tile { space, .. } => Some(space),
+                    OperandPlace::Global { .. } => None,
                 })
             };
             // Flags and barriers run on the pipe that they name.

@@ -179,7 +179,7 @@ fn thread(core: u32, pipe: Pipe) -> u32 {
 
 /// The last accesses of one pipe to a region.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct LastAccess {
     thread: u32,
     read: Option<Mark>,
     write: Option<Mark>,
@@ -211,7 +211,7 @@ struct Search<'a> {
     task: &'a TaskLog,
     regions: &'a [(Memory, Region)],
     neighbours: &'a [SmallVec<[u32; 4]>],
-    seen: Vec<SmallVec<[Seen; 2]>>,
+    seen: Vec<SmallVec<[LastAccess; 2]>>,
     blocks: FxHashMap<u32, Block>,
     /// What was known at a set, until its wait.
     sent: FxHashMap<u32, Clock>,
@@ -310,7 +310,7 @@ impl Search<'_> {
         }
         let seen = &mut self.seen[access.region as usize];
         let at = seen.iter().position(|seen| seen.thread == own).unwrap_or_else(|| {
-            seen.push(Seen { thread: own, read: None, write: None, adds: false });
+            seen.push(LastAccess { thread: own, read: None, write: None, adds: false });
             seen.len() - 1
         });
         let mark = Some(Mark { time, entry: instr.entry });
@@ -322,7 +322,7 @@ impl Search<'_> {
     }
 
     /// Scalar accesses of two cores to global memory are how kernels signal without flags.
-    fn is_signalling(&self, core: u32, instr: &Instr, seen: &Seen) -> bool {
+    fn is_signalling(&self, core: u32, instr: &Instr, seen: &LastAccess) -> bool {
         let other = seen.thread / Pipe::ALL.len() as u32;
         instr.pipe == Pipe::S && seen.thread % Pipe::ALL.len() as u32 == Pipe::S as u32 && other != core
     }

@@ -35,7 +35,7 @@
 //! | `timeline`, `summary` | the results |
 //! | `detail`, `text` | operand texts, numbers as text |
 //! | `write` | the files of MindStudio Insight, and the directory |
-//! | `perfetto`, `run` | both formats of Perfetto; a run for it |
+//! | `perfetto`, `run_timeline` | both formats of Perfetto; a run for it |
 //! | `check` | all of it read back by strangers |
 
 mod check;
@@ -49,7 +49,7 @@ mod machine;
 mod params;
 mod perfetto;
 mod region;
-mod run;
+mod run_timeline;
 mod schedule;
 mod site;
 mod summary;
@@ -57,11 +57,11 @@ mod text;
 mod timeline;
 mod write;
 
-pub use crate::check::{Broken, CheckError, CheckReport, Place, check};
+pub use crate::check::{Broken, CheckError, CheckReport, FilePlace, check};
 pub use crate::input::{GlobalBuffer, TaskLog};
 pub use crate::machine::{At, Instr, Lane, Mnemonic, Path, Role};
 pub use crate::params::{Params, ParamsError};
-pub use crate::run::{RunTask, RunTimeline, RunTrack, RunWait};
+pub use crate::run_timeline::{RunTask, RunTimeline, RunTrack, RunWait};
 pub use crate::schedule::Pair;
 pub use crate::site::Site;
 pub use crate::summary::{

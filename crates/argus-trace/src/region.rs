@@ -3,7 +3,9 @@
 //! A region is a list of strided pieces: runs of equal length at equal distances. Regions are interned, so that
 //! a loop over two buffers knows two regions however often it turns.
 
-use argus_tile::{GlobalLayout, Layout, LogEntry, LogOperand, Opcode, Place, ScalarValue, Space, Split};
+use argus_tile::{
+    GlobalLayout, Layout, LogEntry, LogOperand, Opcode, OperandPlace, ScalarValue, Space, Split,
+};
 use rustc_hash::FxHashMap;
 use smallvec::{SmallVec, smallvec};
 
@@ -187,11 +189,11 @@ impl Regions {
                 continue;
             }
             let key = match operand.place {
-                Place::Tile { space, addr, dtype, layout, fractal, shape, .. } => {
+                OperandPlace::Tile { space, addr, dtype, layout, fractal, shape, .. } => {
                     let element = dtype.size() as u8;
                     Key::Tile { core, space, addr, element, layout, fractal, shape, rect }
                 }
-                Place::Global { addr, dtype, shape, stride, layout } => {
+                OperandPlace::Global { addr, dtype, shape, stride, layout } => {
                     Key::Global { addr, element: dtype.size() as u8, layout, shape, stride, rect }
                 }
             };
@@ -211,13 +213,13 @@ impl Regions {
 fn touched(entry: &LogEntry, operand: &LogOperand) -> Option<Rect> {
     let valid_of = |name: &str| {
         entry.operands.iter().find(|operand| operand.name == name).and_then(|operand| match operand.place {
-            Place::Tile { valid, .. } => Some(valid),
-            Place::Global { .. } => None,
+            OperandPlace::Tile { valid, .. } => Some(valid),
+            OperandPlace::Global { .. } => None,
         })
     };
     let (storage, valid) = match operand.place {
-        Place::Tile { shape, valid, .. } => (Rect::at_origin(shape), Rect::at_origin(valid)),
-        Place::Global { .. } => (Rect::at_origin([1, 1]), Rect::at_origin([1, 1])),
+        OperandPlace::Tile { shape, valid, .. } => (Rect::at_origin(shape), Rect::at_origin(valid)),
+        OperandPlace::Global { .. } => (Rect::at_origin([1, 1]), Rect::at_origin([1, 1])),
     };
     let rect = |size: [u32; 2]| Rect::at_origin(size);
     let dst = || rect(valid_of("dst").unwrap_or([0, 0]));
@@ -344,7 +346,8 @@ fn touched(entry: &LogEntry, operand: &LogOperand) -> Option<Rect> {
 /// The start of a storage that a masked gather fills: as many elements as it selects.
 fn packed(entry: &LogEntry, operand: &LogOperand) -> Option<Rect> {
     let src = entry.operands.iter().find(|operand| operand.name == "src")?;
-    let (Place::Tile { valid, .. }, Place::Tile { shape, .. }) = (src.place, operand.place) else {
+    let (OperandPlace::Tile { valid, .. }, OperandPlace::Tile { shape, .. }) = (src.place, operand.place)
+    else {
         return None;
     };
     let (first, step) = match entry.scalars.first() {
@@ -365,7 +368,7 @@ fn packed(entry: &LogEntry, operand: &LogOperand) -> Option<Rect> {
 
 /// The element that a scalar access names by its place in the storage.
 fn single(entry: &LogEntry, operand: &LogOperand) -> Option<Rect> {
-    let Place::Tile { layout, shape, .. } = operand.place else { return None };
+    let OperandPlace::Tile { layout, shape, .. } = operand.place else { return None };
     let Some(&ScalarValue::I32(index)) = entry.scalars.first() else { return None };
     let index = index as u32;
     let (row, col) = match layout {

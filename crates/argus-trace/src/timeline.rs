@@ -4,7 +4,7 @@ use std::fmt;
 use std::path::PathBuf;
 
 use argus_abi::Member;
-use argus_tile::{Place, Space};
+use argus_tile::{OperandPlace, Space};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
@@ -362,7 +362,7 @@ impl Addresses {
         let mut addresses = Addresses { buffers, pages: FxHashMap::default() };
         for entry in task.cores.iter().flat_map(|core| &core.log.entries) {
             for operand in &entry.operands {
-                if let Place::Global { addr, .. } = operand.place
+                if let OperandPlace::Global { addr, .. } = operand.place
                     && addresses.buffer_of(addr).is_none()
                 {
                     let number = addresses.pages.len() as u64;

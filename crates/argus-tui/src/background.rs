@@ -19,11 +19,11 @@ pub struct Background {
     source: Arc<dyn Source>,
     index: Arc<Index>,
     events: Sender<Event>,
-    desk: Arc<Desk>,
+    wish_list: Arc<WishList>,
 }
 
 #[derive(Default)]
-struct Desk {
+struct WishList {
     wishes: Mutex<Wishes>,
     changed: Condvar,
 }
@@ -36,17 +36,17 @@ struct Wishes {
 
 impl Background {
     pub fn start(source: Arc<dyn Source>, index: Arc<Index>, events: Sender<Event>) -> Background {
-        let desk = Arc::<Desk>::default();
-        let background = Background { source, index, events, desk };
+        let wish_list = Arc::<WishList>::default();
+        let background = Background { source, index, events, wish_list };
         for selection in [true, false] {
             let (source, index) = (Arc::clone(&background.source), Arc::clone(&background.index));
-            let (desk, events) = (Arc::clone(&background.desk), background.events.clone());
+            let (wish_list, events) = (Arc::clone(&background.wish_list), background.events.clone());
             thread::spawn(move || {
                 let _loss = Loss(events.clone());
-                while let Some(wish) = desk.take(selection) {
-                    let wanted = || desk.wants(wish);
+                while let Some(wish) = wish_list.take(selection) {
+                    let wanted = || wish_list.wants(wish);
                     if let Some(finding) = grant(&*source, &index, wish, &wanted) {
-                        desk.done(wish);
+                        wish_list.done(wish);
                         if events.send(Event::Found(wish, finding)).is_err() {
                             break;
                         }
@@ -59,10 +59,10 @@ impl Background {
 
     /// What the screen needs now; whatever else was asked for is forgotten.
     pub fn wish(&self, list: Vec<Wish>) {
-        let mut wishes = self.desk.lock();
+        let mut wishes = self.wish_list.lock();
         if wishes.list != list {
             wishes.list = list;
-            self.desk.changed.notify_all();
+            self.wish_list.changed.notify_all();
         }
     }
 
@@ -81,12 +81,12 @@ impl Background {
 
 impl Drop for Background {
     fn drop(&mut self) {
-        self.desk.lock().closed = true;
-        self.desk.changed.notify_all();
+        self.wish_list.lock().closed = true;
+        self.wish_list.changed.notify_all();
     }
 }
 
-impl Desk {
+impl WishList {
     fn lock(&self) -> MutexGuard<'_, Wishes> {
         self.wishes.lock().unwrap_or_else(PoisonError::into_inner)
     }

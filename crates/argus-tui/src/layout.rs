@@ -12,7 +12,7 @@ pub enum Pane {
 
 /// A pane with its border, and what is inside.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Place {
+pub struct PaneArea {
     pub outer: Rect,
     pub inner: Rect,
 }
@@ -21,9 +21,9 @@ pub struct Place {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Layout {
     pub head: Rect,
-    pub tasks: Place,
-    pub arguments: Place,
-    pub tensor: Place,
+    pub tasks: PaneArea,
+    pub arguments: PaneArea,
+    pub tensor: PaneArea,
     /// Messages, prompts and progress.
     pub status: Rect,
     pub keys: Rect,
@@ -47,7 +47,7 @@ impl Layout {
             layout.keys = Rect { y: area.y + area.height - 1, height: 1, ..area };
         }
         if zoomed || body.width < THREE.0 || body.height < THREE.1 {
-            let place = Place::of(body);
+            let place = PaneArea::of(body);
             match focus {
                 Pane::Tasks => layout.tasks = place,
                 Pane::Arguments => layout.arguments = place,
@@ -58,9 +58,9 @@ impl Layout {
         let left = (body.width * 3 / 8).clamp(28, 56);
         let above = (body.height / 3).clamp(5, 14);
         let right = Rect { x: body.x + left, width: body.width - left, ..body };
-        layout.tasks = Place::of(Rect { width: left, ..body });
-        layout.arguments = Place::of(Rect { height: above, ..right });
-        layout.tensor = Place::of(Rect { y: right.y + above, height: right.height - above, ..right });
+        layout.tasks = PaneArea::of(Rect { width: left, ..body });
+        layout.arguments = PaneArea::of(Rect { height: above, ..right });
+        layout.tensor = PaneArea::of(Rect { y: right.y + above, height: right.height - above, ..right });
         layout
     }
 
@@ -84,14 +84,14 @@ impl Layout {
     }
 }
 
-impl Place {
+impl PaneArea {
     /// With a border if there is room for one.
-    fn of(outer: Rect) -> Place {
+    fn of(outer: Rect) -> PaneArea {
         if outer.width < 12 || outer.height < 5 {
-            return Place { outer, inner: outer };
+            return PaneArea { outer, inner: outer };
         }
         let (x, y) = (outer.x + 1, outer.y + 1);
-        Place { outer, inner: Rect { x, y, width: outer.width - 2, height: outer.height - 2 } }
+        PaneArea { outer, inner: Rect { x, y, width: outer.width - 2, height: outer.height - 2 } }
     }
 
     pub fn bordered(&self) -> bool {

@@ -14,7 +14,7 @@ use ratatui::widgets::{Block, BorderType};
 
 use crate::colours::Colours;
 use crate::keys::SHORT;
-use crate::layout::{Pane, Place};
+use crate::layout::{Pane, PaneArea};
 use crate::state::State;
 
 /// Draws everything.
@@ -72,7 +72,14 @@ impl Look {
 }
 
 /// The border of a pane, if it has one.
-fn border(place: Place, title: Line<'_>, more: Line<'_>, focused: bool, look: Look, frame: &mut Frame<'_>) {
+fn border(
+    place: PaneArea,
+    title: Line<'_>,
+    more: Line<'_>,
+    focused: bool,
+    look: Look,
+    frame: &mut Frame<'_>,
+) {
     if !place.bordered() {
         return;
     }

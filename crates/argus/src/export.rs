@@ -9,10 +9,10 @@ use serde_json::{Value, json};
 
 use crate::bar::bar;
 use crate::cli::{ConvertArgs, ExportArgs, ExportFormat, Layout};
-use crate::dumps::Unreadable;
 use crate::failure::Failure;
+use crate::input::Unreadable;
 use crate::output::{NOTE, counted};
-use crate::{dumps, output};
+use crate::{input, output};
 
 /// Records that are named in a remark.
 const LISTED: usize = 10;
@@ -33,8 +33,8 @@ pub fn export(args: &ExportArgs) -> Result<ExitCode, Failure> {
         );
         return Err(Failure::usage(error));
     }
-    let dump = dumps::open(args.dump.as_deref())?;
-    let selected = dumps::select(&dump, &args.filter)?;
+    let dump = input::open(args.dump.as_deref())?;
+    let selected = input::select(&dump, &args.filter)?;
     whole(&dump, &selected)?;
     let bar = bar("exporting", 0, args.json);
     let options = Options { force: args.force, payload: args.payload };
@@ -52,7 +52,7 @@ pub fn convert(args: &ConvertArgs) -> Result<ExitCode, Failure> {
         Layout::June => Target::June,
         Layout::August => Target::August,
     };
-    let dump = dumps::open(args.dump.as_deref())?;
+    let dump = input::open(args.dump.as_deref())?;
     whole(&dump, &(0..dump.len()).collect::<Vec<_>>())?;
     let bar = bar("converting", 0, args.json);
     let converted = argus_export::convert(&dump, target, &args.output, args.force, &|done, total| {

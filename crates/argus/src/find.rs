@@ -25,14 +25,14 @@ use argus_find::tasks::Tasks;
 use crate::bar::bar;
 use crate::cli::{DiffArgs, FindArgs, LimitArgs};
 use crate::failure::{Failure, USAGE};
-use crate::{dumps, output};
+use crate::{input, output};
 
 pub fn find(args: &FindArgs) -> Result<ExitCode, Failure> {
     let options = options(&args.limits, args.full)?;
     if !args.runs.is_empty() {
         return runs::runs(args);
     }
-    let dump = dumps::open(args.dump.as_deref())?;
+    let dump = input::open(args.dump.as_deref())?;
     let scene = scene::of(&dump, &args.scene)?;
     let (supplied, references) = scene.map(scene::Known::supply).unzip();
     let supplied = supplied.flatten();
@@ -64,7 +64,7 @@ pub fn find(args: &FindArgs) -> Result<ExitCode, Failure> {
 
 pub fn diff(args: &DiffArgs) -> Result<ExitCode, Failure> {
     let options = options(&args.limits, args.full)?;
-    let (actual, expected) = (dumps::open(Some(&args.actual))?, open_other(&args.expected)?);
+    let (actual, expected) = (input::open(Some(&args.actual))?, open_other(&args.expected)?);
     let (tasks, others) = (Tasks::of(&actual, None), Tasks::of(&expected, None));
     let subject = Side { dump: &actual, tasks: &tasks };
     let other = Side { dump: &expected, tasks: &others };
@@ -78,7 +78,7 @@ pub fn diff(args: &DiffArgs) -> Result<ExitCode, Failure> {
 }
 
 fn open_other(path: &std::path::Path) -> Result<Dump, Failure> {
-    dumps::open(Some(path))
+    input::open(Some(path))
 }
 
 fn options(limits: &LimitArgs, full: bool) -> Result<Options, Failure> {

@@ -27,12 +27,12 @@
 #![forbid(unsafe_code)]
 
 mod bar;
+mod capture;
 mod cli;
-mod dump;
-mod dumps;
 mod export;
 mod failure;
 mod find;
+mod input;
 mod interrupt;
 mod list;
 mod output;

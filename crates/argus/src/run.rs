@@ -12,13 +12,13 @@ use argus_scenes::compare::Tolerance;
 use argus_scenes::play::{PlayError, PlayOptions, Played, Stage, play_with};
 use argus_scenes::registry::{self, Case, RuntimeKind, Scene, SceneError, scenes};
 
+use crate::capture::{self, Kept, Recording};
 use crate::cli::{Deps, RunArgs};
-use crate::dump::{self, Kept, Recording};
 use crate::failure::{Failure, did_you_mean};
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use crate::trace;
-use crate::trace::run::Target;
+use crate::trace::run_timeline::Target;
 
 /// A case that was played to its end.
 pub struct Summary {
@@ -57,7 +57,7 @@ pub fn run(args: &RunArgs) -> Result<Summary, Failure> {
         zero_fill: args.no_poison,
         reference_hazards: args.deps == Deps::Reference,
         ring_window: args.ring_window,
-        ring_heap: args.ring_heap.as_deref().map(dump::size).transpose()?,
+        ring_heap: args.ring_heap.as_deref().map(capture::size).transpose()?,
         injections: injections(&args.inject)?,
         timeline: args.timeline.is_some(),
         ..PlayOptions::default()
@@ -80,7 +80,7 @@ pub fn run(args: &RunArgs) -> Result<Summary, Failure> {
         injected = device.injected().to_vec();
         if let (Some(target), Some(Timed { times, edges })) = (&target, device.timed()) {
             let name = |func| program.kernels.get(FuncId(func)).map(|entry| entry.name.to_owned());
-            let timeline = trace::run::timeline(times, edges, &name);
+            let timeline = trace::run_timeline::timeline(times, edges, &name);
             drawn = target.write(&timeline);
         }
         ended.map_err(explained)
@@ -100,7 +100,7 @@ fn stray_word(args: &RunArgs, stray: &str) -> Failure {
         words.next().filter(|word| *word == stray || *word == args.scene)
     };
     match args.dump.dump_args.as_ref().and_then(|_| after_flag()) {
-        Some(value) => dump::dump_args_value(&value),
+        Some(value) => capture::dump_args_value(&value),
         None => Failure::usage(anyhow!("'{stray}' belongs to nothing: one scene is run at a time")),
     }
 }

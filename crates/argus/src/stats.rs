@@ -14,15 +14,15 @@ use serde_json::{Value, json};
 
 use crate::bar::bar;
 use crate::cli::StatsArgs;
-use crate::dumps::Unreadable;
 use crate::failure::{FAILED, Failure};
+use crate::input::Unreadable;
 use crate::output::counted;
 use crate::view::{object, row};
-use crate::{dumps, output, table};
+use crate::{input, output, table};
 
 pub fn stats(args: &StatsArgs) -> Result<ExitCode, Failure> {
-    let dump = dumps::open(args.dump.as_deref())?;
-    let selected = dumps::select(&dump, &args.filter)?;
+    let dump = input::open(args.dump.as_deref())?;
+    let selected = input::select(&dump, &args.filter)?;
     let unreadable = Unreadable::of(&dump, &selected);
     if let Some(path) = &args.parquet {
         if let Some(unreadable) = unreadable {

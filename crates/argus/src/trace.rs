@@ -4,9 +4,9 @@
 //! |---|---|
 //! | `task` | from a replayed task to its timeline and its files |
 //! | `text` | the summary for people |
-//! | `run` | from the times of a run to a file for Perfetto |
+//! | `run_timeline` | from the times of a run to a file for Perfetto |
 
-pub mod run;
+pub mod run_timeline;
 mod task;
 mod text;
 
@@ -17,8 +17,8 @@ use anyhow::anyhow;
 use serde_json::json;
 
 use crate::cli::{TaskArgs, TraceArgs};
-use crate::dumps;
 use crate::failure::Failure;
+use crate::input;
 use crate::output::{self, GOOD};
 
 pub fn trace(args: &TraceArgs) -> Result<ExitCode, Failure> {
@@ -32,8 +32,8 @@ pub fn trace(args: &TraceArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::usage(anyhow!("{flag} is about one task, and none is named"))
             .hint("name a task with --task ID, --kernel NAME or --func-id N".to_owned()));
     }
-    let dump = dumps::open(args.what.as_deref().map(Path::new))?;
-    run::of_dump(&dump, args.output.as_deref(), args.json)
+    let dump = input::open(args.what.as_deref().map(Path::new))?;
+    run_timeline::of_dump(&dump, args.output.as_deref(), args.json)
 }
 
 /// A scene and a capsule mean a task even if none is named: they are not the dump of a run.

@@ -7,8 +7,8 @@ use anyhow::anyhow;
 use argus_tui::{Ended, browse};
 
 use crate::cli::TuiArgs;
-use crate::dumps;
 use crate::failure::Failure;
+use crate::input;
 
 /// Somebody sent a signal: 128 and the number of SIGTERM.
 const ENDED_BY_SIGNAL: u8 = 143;
@@ -18,7 +18,7 @@ pub fn tui(args: &TuiArgs) -> Result<ExitCode, Failure> {
         let hint = "`argus view` prints records as text, JSON or CSV into any file or pipe".to_owned();
         return Err(Failure::usage(anyhow!("argus tui needs a terminal, stdout is none")).hint(hint));
     }
-    let dump = dumps::open(args.dump.as_deref())?;
+    let dump = input::open(args.dump.as_deref())?;
     match browse(dump).map_err(Failure::failed)? {
         Ended::Left => Ok(ExitCode::SUCCESS),
         Ended::Signal => Ok(ExitCode::from(ENDED_BY_SIGNAL)),

@@ -11,10 +11,10 @@ use crate::bar::bar;
 use crate::cli::VerifyArgs;
 use crate::failure::{FAILED, Failure};
 use crate::output::{BAD, GOOD, NOTE, counted};
-use crate::{dumps, output};
+use crate::{input, output};
 
 pub fn verify(args: &VerifyArgs) -> Result<ExitCode, Failure> {
-    let dump = dumps::open(args.dump.as_deref())?;
+    let dump = input::open(args.dump.as_deref())?;
     let bar = bar("verifying", 0, args.json);
     let verdict = argus_dump::verify::verify(&dump, |done, total| {
         bar.set_length(total);

@@ -20,10 +20,10 @@ use argus_dump::read::Dump;
 use argus_text::Part;
 
 use crate::cli::ViewArgs;
-use crate::dumps::Unreadable;
 use crate::failure::{FAILED, Failure};
+use crate::input::Unreadable;
 use crate::output::counted;
-use crate::{dumps, output};
+use crate::{input, output};
 
 /// Records on a terminal before it asks for a filter.
 const ON_A_TERMINAL: usize = 1000;
@@ -31,8 +31,8 @@ const ON_A_TERMINAL: usize = 1000;
 const SHOWN: usize = 20;
 
 pub fn view(args: &ViewArgs) -> Result<ExitCode, Failure> {
-    let dump = dumps::open(args.dump.as_deref())?;
-    let selected = dumps::select(&dump, &args.filter)?;
+    let dump = input::open(args.dump.as_deref())?;
+    let selected = input::select(&dump, &args.filter)?;
     let values = args.show || args.slice.is_some();
     let machine = args.json || args.csv;
     let usual = match (values, !machine && std::io::stdout().is_terminal()) {

@@ -17,12 +17,12 @@ use argus_facts::{Graph, RunTimes, kernel::joined_names};
 
 use super::error::{OpenError, PayloadError, TimesError};
 use super::foreign::Listed;
-use super::locate::{Place, locate, newest};
+use super::locate::{DumpFiles, locate, newest};
 use super::ours::Table;
 use super::record::Record;
-use super::run::RunFacts;
+use super::run_facts::RunFacts;
 use crate::map::Bytes;
-use crate::times;
+use crate::timeline_file;
 use crate::{GRAPH_FILE, RUN_FILE, TIMELINE_FILE};
 
 /// Who wrote a dump.
@@ -162,9 +162,9 @@ impl Dump {
     pub fn times(&self) -> Result<Option<RunTimes>, TimesError> {
         let path = self.directory.join(TIMELINE_FILE);
         match Bytes::open(&path) {
-            Ok(text) => {
-                times::parse(text.as_ref()).map(Some).map_err(|source| TimesError::Content { path, source })
-            }
+            Ok(text) => timeline_file::parse(text.as_ref())
+                .map(Some)
+                .map_err(|source| TimesError::Content { path, source }),
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(source) => Err(TimesError::Io { path, source }),
         }
@@ -177,7 +177,7 @@ impl Dump {
             let mut names = files.iter().map(|(name, _)| *name);
             names.find(|name| name.ends_with(ending) && ![RUN_FILE, GRAPH_FILE, TIMELINE_FILE].contains(name))
         };
-        let place = Place {
+        let place = DumpFiles {
             directory: PathBuf::from("memory"),
             journal: named(".journal").map(str::to_owned),
             manifest: named(".json").map(str::to_owned),

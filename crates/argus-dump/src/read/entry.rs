@@ -13,7 +13,7 @@ use argus_abi::{DType, Kind, MAX_DIMS, Role, Stage};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, Unexpected, Visitor};
 
 use super::json::{
-    Checksum, Dims, Flag, Funcs, Hex, Key, Member, Seen, Skip, Small, State, Token, Whole, Word,
+    Checksum, Dims, Flag, Funcs, Hex, Key, Member, SeenKeys, Skip, Small, State, Token, Whole, Word,
 };
 use super::row::{Extra, NO_DTYPE, Rows, flag};
 use super::statistics::{RawStatistics, StatisticsSeed};
@@ -112,7 +112,7 @@ impl<'de> Visitor<'de> for EntrySeed<'_> {
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let EntrySeed { state, rows } = self;
         let mut draft = Draft::default();
-        let mut seen = Seen::default();
+        let mut seen = SeenKeys::default();
         let mut next = 0;
         while let Some(key) = map.next_key_seed(Key(FIELDS, next))? {
             let Some((place, field)) = key else {

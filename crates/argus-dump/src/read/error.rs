@@ -8,7 +8,7 @@ use thiserror::Error;
 
 use super::locate::{APRIL_PREFIX, AUGUST_DIRECTORY, AUGUST_MANIFEST};
 use crate::journal::JournalError;
-use crate::times::TimelineError;
+use crate::timeline_file::TimelineError;
 use crate::{DUMP_DIRECTORY, JOURNAL_FILE, MANIFEST_FILE};
 
 /// Why a dump cannot be read at all.

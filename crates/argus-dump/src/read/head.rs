@@ -8,9 +8,9 @@ use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visi
 
 use super::dump::{Losses, Skip as Skipped};
 use super::entry::EntrySeed;
-use super::json::{Key, Seen, Skip, State, Token, Wrong};
+use super::json::{Key, SeenKeys, Skip, State, Token, Wrong};
 use super::row::{ListName, Rows};
-use super::run::RunFacts;
+use super::run_facts::RunFacts;
 
 /// What a manifest says about itself.
 #[derive(Debug, Default)]
@@ -122,7 +122,7 @@ impl<'de> Visitor<'de> for HeadSeed<'_> {
         let state = self.state;
         let mut head = Head::default();
         let mut list: Option<Rows> = None;
-        let mut seen = Seen::default();
+        let mut seen = SeenKeys::default();
         let mut next = 0;
         while let Some(key) = map.next_key_seed(Key(HEAD, next))? {
             let Some((place, field)) = key else {

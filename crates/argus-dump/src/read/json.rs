@@ -230,9 +230,9 @@ impl<'de> Visitor<'de> for SkipVisitor {
 
 /// Keys seen so far: one bit each.
 #[derive(Default)]
-pub(super) struct Seen(u64);
+pub(super) struct SeenKeys(u64);
 
-impl Seen {
+impl SeenKeys {
     /// Refuses a key that came before.
     pub(super) fn first<E: Error>(&mut self, key: usize) -> Result<(), E> {
         let bit = 1 << key;

@@ -15,14 +15,14 @@ pub(super) const APRIL_PREFIX: &str = "tensor_dump_";
 
 /// The files that say what is in a dump.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(super) struct Place {
+pub(super) struct DumpFiles {
     pub(super) directory: PathBuf,
     pub(super) journal: Option<String>,
     pub(super) manifest: Option<String>,
 }
 
 /// Finds the dump that `path` means: its directory, the directory above, or one of its files.
-pub(super) fn locate(path: &Path) -> Result<Place, OpenError> {
+pub(super) fn locate(path: &Path) -> Result<DumpFiles, OpenError> {
     let metadata = fs::metadata(path).map_err(|source| OpenError::io(path, source))?;
     if metadata.is_dir() { in_directory(path) } else { beside(path) }
 }
@@ -42,7 +42,7 @@ pub(super) fn newest(outputs: &Path) -> Result<PathBuf, OpenError> {
     best.map(|(_, path)| path).ok_or_else(lack)
 }
 
-fn in_directory(path: &Path) -> Result<Place, OpenError> {
+fn in_directory(path: &Path) -> Result<DumpFiles, OpenError> {
     if let Some(place) = direct(path)? {
         return Ok(place);
     }
@@ -64,7 +64,7 @@ fn in_directory(path: &Path) -> Result<Place, OpenError> {
 }
 
 /// The dump that the file at `path` belongs to.
-fn beside(path: &Path) -> Result<Place, OpenError> {
+fn beside(path: &Path) -> Result<DumpFiles, OpenError> {
     let name = path.file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     let directory = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent.to_path_buf(),
@@ -74,26 +74,28 @@ fn beside(path: &Path) -> Result<Place, OpenError> {
     match name.as_str() {
         JOURNAL_FILE | MANIFEST_FILE => {
             let manifest = named(MANIFEST_FILE);
-            Ok(Place { journal: named(JOURNAL_FILE), manifest, directory })
+            Ok(DumpFiles { journal: named(JOURNAL_FILE), manifest, directory })
         }
-        other if other.ends_with(".journal") => Ok(Place { directory, journal: Some(name), manifest: None }),
+        other if other.ends_with(".journal") => {
+            Ok(DumpFiles { directory, journal: Some(name), manifest: None })
+        }
         crate::GRAPH_FILE | crate::RUN_FILE | crate::TIMELINE_FILE => in_directory(&directory),
-        other if other.ends_with(".json") => Ok(Place { directory, journal: None, manifest: Some(name) }),
+        other if other.ends_with(".json") => Ok(DumpFiles { directory, journal: None, manifest: Some(name) }),
         _ => in_directory(&directory)
             .map_err(|_| OpenError::NotADump { path: path.to_path_buf(), lack: Lack::Part }),
     }
 }
 
 /// The dump whose files lie in `directory` itself.
-fn direct(directory: &Path) -> Result<Option<Place>, OpenError> {
+fn direct(directory: &Path) -> Result<Option<DumpFiles>, OpenError> {
     let there = |name: &str| directory.join(name).symlink_metadata().is_ok();
-    let place = Place { directory: directory.to_path_buf(), ..Place::default() };
+    let place = DumpFiles { directory: directory.to_path_buf(), ..DumpFiles::default() };
     if there(JOURNAL_FILE) || there(MANIFEST_FILE) {
         let found = |name: &str| there(name).then(|| name.to_owned());
-        return Ok(Some(Place { journal: found(JOURNAL_FILE), manifest: found(MANIFEST_FILE), ..place }));
+        return Ok(Some(DumpFiles { journal: found(JOURNAL_FILE), manifest: found(MANIFEST_FILE), ..place }));
     }
     if there(AUGUST_MANIFEST) {
-        return Ok(Some(Place { manifest: Some(AUGUST_MANIFEST.to_owned()), ..place }));
+        return Ok(Some(DumpFiles { manifest: Some(AUGUST_MANIFEST.to_owned()), ..place }));
     }
     let mut names = Vec::new();
     for entry in fs::read_dir(directory).map_err(|source| OpenError::io(directory, source))? {
@@ -106,7 +108,7 @@ fn direct(directory: &Path) -> Result<Option<Place>, OpenError> {
     names.sort();
     match names.len() {
         0 => Ok(None),
-        1 => Ok(Some(Place { manifest: names.pop(), ..place })),
+        1 => Ok(Some(DumpFiles { manifest: names.pop(), ..place })),
         _ => {
             let dumps = names.iter().map(|name| directory.join(name)).collect();
             Err(OpenError::Several { path: directory.to_path_buf(), dumps })
@@ -115,7 +117,7 @@ fn direct(directory: &Path) -> Result<Option<Place>, OpenError> {
 }
 
 /// The dumps in a run's directory: its own, or those of its rounds.
-fn dumps_of_run(run: &Path) -> Result<Vec<Place>, OpenError> {
+fn dumps_of_run(run: &Path) -> Result<Vec<DumpFiles>, OpenError> {
     let mut places = Vec::new();
     if let Ok(Some(place)) = direct(run) {
         places.push(place);
@@ -151,7 +153,7 @@ fn subdirectories(path: &Path) -> Result<Vec<PathBuf>, OpenError> {
 }
 
 /// When the dump was last written to.
-fn written(place: &Place) -> SystemTime {
+fn written(place: &DumpFiles) -> SystemTime {
     [&place.journal, &place.manifest]
         .into_iter()
         .flatten()

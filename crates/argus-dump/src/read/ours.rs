@@ -36,7 +36,7 @@ pub(crate) struct Table {
 }
 
 /// What a journal tells beside its records.
-pub(super) struct Told {
+pub(super) struct JournalEnd {
     pub(super) ending: Ending,
     pub(super) losses: Losses,
 }
@@ -53,7 +53,7 @@ struct Found {
 }
 
 impl Table {
-    pub(super) fn new(path: &Path, journal: Journal) -> Result<(Table, Told), OpenError> {
+    pub(super) fn new(path: &Path, journal: Journal) -> Result<(Table, JournalEnd), OpenError> {
         if u32::try_from(journal.len()).is_err() {
             return Err(OpenError::Entry {
                 path: path.to_path_buf(),
@@ -81,8 +81,10 @@ impl Table {
         }
         all.tasks.sort_unstable();
         all.kernels.sort_by_key(|kernel| kernel.func_id);
-        let told =
-            Told { ending: all.ended.unwrap_or_else(|| unfinished(journal.tail())), losses: all.losses };
+        let told = JournalEnd {
+            ending: all.ended.unwrap_or_else(|| unfinished(journal.tail())),
+            losses: all.losses,
+        };
         let table = Table {
             task_of: describe(&all.arguments, &all.tasks),
             order: all.arguments.iter().map(|argument| argument.2).collect(),

@@ -50,7 +50,7 @@ pub(crate) struct Row {
     pub(super) strides: [u64; MAX_DIMS],
     pub(super) func_ids: FuncIds,
     pub(super) arg_index: u32,
-    /// Place in the list of what only our own manifests say.
+    /// DumpFiles in the list of what only our own manifests say.
     pub(super) extra: u32,
     pub(super) flags: u16,
     pub(super) subtask: u8,

@@ -7,8 +7,8 @@ use multiversion::multiversion;
 use zerocopy::IntoBytes;
 
 use super::BATCH;
+use super::distinct::DistinctValues;
 use super::moments::{Moments, deviation};
-use super::seen::Seen;
 use crate::summary::{Distinct, Summary};
 use argus_facts::number::Number;
 
@@ -33,7 +33,7 @@ pub(crate) struct Floats {
     subnormal: u64,
     /// Of finite values.
     moments: Moments,
-    seen: Seen,
+    seen: DistinctValues,
 }
 
 impl Floats {
@@ -49,7 +49,7 @@ impl Floats {
             zero: 0,
             subnormal: 0,
             moments: Moments::default(),
-            seen: Seen::new(distinct),
+            seen: DistinctValues::new(distinct),
         }
     }
 

@@ -4,8 +4,8 @@ use argus_abi::DType;
 use multiversion::multiversion;
 
 use super::BATCH;
+use super::distinct::DistinctValues;
 use super::moments::{Moments, between, deviation};
-use super::seen::Seen;
 use crate::summary::{Distinct, Summary};
 use argus_facts::number::Number;
 
@@ -23,7 +23,7 @@ pub(crate) struct Integers {
     squares: f64,
     count: u64,
     zero: u64,
-    seen: Seen,
+    seen: DistinctValues,
 }
 
 /// What one look at a batch of one type tells.
@@ -46,7 +46,7 @@ impl Integers {
             squares: 0.0,
             count: 0,
             zero: 0,
-            seen: Seen::new(distinct),
+            seen: DistinctValues::new(distinct),
         }
     }
 

@@ -3,7 +3,7 @@
 use argus_abi::{Kind, Member};
 use argus_chip::A2A3SIM;
 use argus_facts::with_causes;
-use argus_replay::{Options, Probe, Seen, Substitute, Watch, replay};
+use argus_replay::{Observation, Options, Probe, Substitute, Watch, replay};
 use argus_scenes::registry::RuntimeKind;
 
 use crate::setup::Recorded;
@@ -41,7 +41,7 @@ fn a_watched_element_goes_from_poison_to_the_captured_value() {
         assert_eq!((sighting.kernel.as_str(), sighting.member, sighting.block), ("QK", Member::Aic, 0));
         assert_eq!(sighting.opcode.name(), "TSTORE");
         assert!(sighting.location.contains(".rs:"), "{}", sighting.location);
-        let Seen::Changed { from, to, .. } = sighting.seen else { panic!() };
+        let Observation::Changed { from, to, .. } = sighting.seen else { panic!() };
         assert_eq!((from, to), (0xffff_ffff, expected), "{text}");
     }
     let error = |text: &str| {
@@ -61,7 +61,7 @@ fn a_probe_shows_the_tile_that_the_store_will_write() {
     let names: Vec<&str> = proof.outcome.sightings.iter().map(|sighting| sighting.opcode.name()).collect();
     assert_eq!(names, ["TMATMUL", "TSTORE"], "there is no second TMATMUL");
     for sighting in &proof.outcome.sightings {
-        let Seen::Operand { rows, cols, bytes, place, .. } = &sighting.seen else { panic!() };
+        let Observation::Operand { rows, cols, bytes, place, .. } = &sighting.seen else { panic!() };
         assert_eq!((*rows, *cols), (16, 16), "{place}");
         // The accumulator lies in boxes; what is shown is in rows, as in the output.
         assert_eq!(bytes, output, "{place}");

@@ -15,7 +15,7 @@ use crate::config::{RINGS, RunConfig};
 use crate::error::{Fatal, RunError};
 use crate::graph::arg::{Arg, MixedKernels, TaskOutputs, TensorArg, TensorCreateInfo};
 use crate::schedule::Scheduler;
-use crate::schedule::ring::{Lookup, Place, Ring, Shortage, padded};
+use crate::schedule::ring::{Lookup, Reservation, Ring, Shortage, padded};
 use crate::schedule::task::{Launch, Shape, Task, TaskArgs, Work};
 
 /// Scopes may nest this deep.
@@ -237,7 +237,7 @@ impl Frame {
     }
 
     /// Takes a place on the current ring, helping with scheduling until there is one.
-    fn place(&mut self, bytes: u64, edges: u32) -> Result<Place, Fatal> {
+    fn place(&mut self, bytes: u64, edges: u32) -> Result<Reservation, Fatal> {
         let ring_index = self.ring_index();
         let ring = &self.scheduler.rings[ring_index];
         let (capacity, pool, heap) = (ring.capacity(), ring.config().dep_pool, ring.heap().len);

@@ -47,7 +47,7 @@ pub enum Shortage {
 
 /// A place for one task: its id, and the address of its outputs if it has any.
 #[derive(Clone, Copy, Debug)]
-pub struct Place {
+pub struct Reservation {
     pub id: TaskId,
     pub heap_addr: u64,
 }
@@ -80,7 +80,7 @@ impl Ring {
 
     /// Takes a slot, `bytes` of heap (already padded) and `edges` from the pool, or says what is missing.
     /// The place is the caller's until [`Ring::add`].
-    pub fn reserve(&self, bytes: u64, edges: u32) -> Result<Place, Shortage> {
+    pub fn reserve(&self, bytes: u64, edges: u32) -> Result<Reservation, Shortage> {
         let mut state = relock(self.state.lock());
         // A ring whose counter is used up has no names left for tasks; better full than a name used twice.
         if state.live.len() >= self.capacity() || state.next_local == u32::MAX {
@@ -97,7 +97,7 @@ impl Ring {
             state.reserved = Some(HeapSpan { local, start, end: start + bytes });
             start
         };
-        Ok(Place { id: TaskId::new(self.index, local), heap_addr: self.heap.addr + start })
+        Ok(Reservation { id: TaskId::new(self.index, local), heap_addr: self.heap.addr + start })
     }
 
     /// Puts the task into the place reserved for it.

@@ -1,13 +1,13 @@
 use argus_abi::DType;
 use argus_tile::{
-    Flag, GlobalLayout, GlobalShape, Layout, LogEntry, LogOperand, Opcode, Pipe, Place, ScalarValue, Space,
-    Tile, Work,
+    Flag, GlobalLayout, GlobalShape, Layout, LogEntry, LogOperand, Opcode, OperandPlace, Pipe, ScalarValue,
+    Space, Tile, Work,
 };
 
 use crate::rig::Rig;
 
-fn tile_place(tile: &Tile) -> Place {
-    Place::Tile {
+fn tile_place(tile: &Tile) -> OperandPlace {
+    OperandPlace::Tile {
         space: tile.space,
         addr: tile.addr,
         dtype: tile.dtype,
@@ -18,7 +18,7 @@ fn tile_place(tile: &Tile) -> Place {
     }
 }
 
-fn operand(name: &'static str, written: bool, place: Place) -> LogOperand {
+fn operand(name: &'static str, written: bool, place: OperandPlace) -> LogOperand {
     LogOperand { name, written, place }
 }
 
@@ -45,7 +45,7 @@ fn a_small_kernel_entry_by_entry() {
     let entries = rig.core.take_log().unwrap().entries;
     assert!(rig.core.take_log().is_none());
 
-    let in_global = Place::Global {
+    let in_global = OperandPlace::Global {
         addr: tensor.addr,
         dtype: DType::F32,
         shape: [1, 1, 1, 16, 64],
@@ -55,7 +55,7 @@ fn a_small_kernel_entry_by_entry() {
     let in_tile = tile_place(&tile);
     assert_eq!(
         in_tile,
-        Place::Tile {
+        OperandPlace::Tile {
             space: Space::Vec,
             addr: 0x100,
             dtype: DType::F32,
@@ -165,7 +165,7 @@ fn a_scalar_access_names_its_element() {
     rig.core.load_scalar::<i32>(&global, 9).unwrap();
     rig.core.store_scalar::<i32>(&global, 63, 1).unwrap();
     let entries = rig.core.take_log().unwrap().entries;
-    let element = |offset: u64| Place::Global {
+    let element = |offset: u64| OperandPlace::Global {
         addr: tensor.addr + offset,
         dtype: DType::I32,
         shape: [1; 5],

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use crate::check::broken::rule;
 use crate::check::events;
-use crate::check::trace::{Seen, digest};
-use crate::check::{Broken, Place, Rule};
+use crate::check::trace::{TraceFacts, digest};
+use crate::check::{Broken, FilePlace, Rule};
 
 const HEADER: usize = 12;
 const PATH: usize = 4096;
@@ -36,7 +36,7 @@ impl Blocks {
     }
 }
 
-pub(super) fn read(mut reader: impl Read, seen: &Seen) -> Rule<Blocks> {
+pub(super) fn read(mut reader: impl Read, seen: &TraceFacts) -> Rule<Blocks> {
     let mut blocks = Blocks::default();
     let mut events_digest = 0;
     let mut at = 0u64;
@@ -49,7 +49,7 @@ pub(super) fn read(mut reader: impl Read, seen: &Seen) -> Rule<Blocks> {
             Err(error) => return Err(error.into()),
         }
         let here = at;
-        let wrong = |broken: Broken| broken.at(Place::Block { byte: here });
+        let wrong = |broken: Broken| broken.at(FilePlace::Block { byte: here });
         exact(&mut reader, &mut header[1..]).map_err(wrong)?;
         let size = u64::from_le_bytes(header[..8].try_into().map_err(|_| wrong("no size".into()))?);
         let [kind, padding, version, reserve] = [header[8], header[9], header[10], header[11]];

@@ -21,12 +21,12 @@ pub enum Broken {
     Text(#[from] Utf8Error),
     /// The same at a place inside the file.
     #[error("{place}")]
-    At { place: Place, source: Box<Broken> },
+    At { place: FilePlace, source: Box<Broken> },
 }
 
 /// A place inside a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Place {
+pub enum FilePlace {
     /// A block of `visualize_data.bin` by its first byte.
     Block { byte: u64 },
     /// A table of it by its name.
@@ -46,7 +46,7 @@ pub enum Place {
 }
 
 impl Broken {
-    pub(super) fn at(self, place: Place) -> Broken {
+    pub(super) fn at(self, place: FilePlace) -> Broken {
         Broken::At { place, source: Box::new(self) }
     }
 }
@@ -63,17 +63,17 @@ impl From<FromUtf8Error> for Broken {
     }
 }
 
-impl fmt::Display for Place {
+impl fmt::Display for FilePlace {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Place::Block { byte } => write!(f, "block at byte {byte}"),
-            Place::Table(name) => f.write_str(name),
-            Place::Details(kind) => write!(f, "block {kind}"),
-            Place::Event(number) => write!(f, "event {number}"),
-            Place::Packet(number) => write!(f, "packet {number}"),
-            Place::Line(number) => write!(f, "line {number}"),
-            Place::Address(address) => write!(f, "address {address:#x}"),
-            Place::Source { path, line } => write!(f, "{path}:{line}"),
+            FilePlace::Block { byte } => write!(f, "block at byte {byte}"),
+            FilePlace::Table(name) => f.write_str(name),
+            FilePlace::Details(kind) => write!(f, "block {kind}"),
+            FilePlace::Event(number) => write!(f, "event {number}"),
+            FilePlace::Packet(number) => write!(f, "packet {number}"),
+            FilePlace::Line(number) => write!(f, "line {number}"),
+            FilePlace::Address(address) => write!(f, "address {address:#x}"),
+            FilePlace::Source { path, line } => write!(f, "{path}:{line}"),
         }
     }
 }

@@ -6,7 +6,7 @@ use std::io::Read;
 use crate::check::Rule;
 use crate::check::broken::rule;
 use crate::check::events::{self, Event, Label, need, picoseconds};
-use crate::check::trace::{Seen, check_code, parse_hex};
+use crate::check::trace::{TraceFacts, check_code, parse_hex};
 
 const PROCESSES: &[(&str, u64)] = &[
     ("SCALAR", 10),
@@ -35,7 +35,7 @@ struct Thread {
     end: u64,
 }
 
-pub(super) fn read(reader: impl Read, core: &str, seen: &Seen) -> Rule {
+pub(super) fn read(reader: impl Read, core: &str, seen: &TraceFacts) -> Rule {
     let mut threads: BTreeMap<(u64, u64), Thread> = BTreeMap::new();
     let mut names: BTreeMap<u64, u32> = BTreeMap::new();
     let mut arrows: BTreeMap<String, [Option<u64>; 2]> = BTreeMap::new();

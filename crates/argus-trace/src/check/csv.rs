@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::io::BufRead;
 
 use crate::check::broken::rule;
-use crate::check::trace::{Seen, check_code};
-use crate::check::{Broken, Place, Rule};
+use crate::check::trace::{TraceFacts, check_code};
+use crate::check::{Broken, FilePlace, Rule};
 
 /// The header, then the rows as fields. The last field may be quoted and hold commas.
 fn rows(reader: impl BufRead, header: &str, quoted: bool, mut row: impl FnMut(&[&str]) -> Rule<u64>) -> Rule {
@@ -20,7 +20,7 @@ fn rows(reader: impl BufRead, header: &str, quoted: bool, mut row: impl FnMut(&[
             continue;
         }
         let fields: Vec<&str> = line.splitn(columns, ',').collect();
-        let wrong = |broken: Broken| broken.at(Place::Line(index + 1));
+        let wrong = |broken: Broken| broken.at(FilePlace::Line(index + 1));
         if fields.len() != columns {
             return Err(wrong(rule!("{} fields instead of {columns}", fields.len())));
         }
@@ -56,7 +56,7 @@ fn check_time(text: &str, us: f64) -> Rule {
     }
 }
 
-pub(super) fn instr_exe(reader: impl BufRead, core: &str, seen: &Seen) -> Rule {
+pub(super) fn instr_exe(reader: impl BufRead, core: &str, seen: &TraceFacts) -> Rule {
     let mut left: BTreeMap<u64, _> = seen
         .addresses
         .iter()
@@ -87,7 +87,7 @@ pub(super) fn instr_exe(reader: impl BufRead, core: &str, seen: &Seen) -> Rule {
     }
 }
 
-pub(super) fn code_exe(reader: impl BufRead, core: &str, seen: &Seen) -> Rule {
+pub(super) fn code_exe(reader: impl BufRead, core: &str, seen: &TraceFacts) -> Rule {
     let mut left: BTreeMap<&str, (u64, u64)> = BTreeMap::new();
     for (_, sums) in seen.addresses.iter().filter(|((of, _), _)| of == core) {
         let line = left.entry(&sums.code).or_default();

@@ -10,7 +10,7 @@ use serde::de::{
 };
 
 use crate::check::broken::rule;
-use crate::check::{Place, Rule};
+use crate::check::{FilePlace, Rule};
 
 /// One event, with nothing but what real files have.
 #[derive(Debug, Default)]
@@ -91,7 +91,7 @@ fn read_envelope<E: DeserializeOwned>(
     let mut count = 0;
     let mut counted = |event| {
         count += 1;
-        handle(event).map_err(|broken| broken.at(Place::Event(count)))
+        handle(event).map_err(|broken| broken.at(FilePlace::Event(count)))
     };
     let envelope = Envelope { keys, schema, handle: &mut counted };
     envelope.deserialize(&mut deserializer)?;

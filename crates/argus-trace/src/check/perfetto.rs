@@ -8,9 +8,9 @@ use serde_json::Value;
 
 use crate::check::broken::rule;
 use crate::check::events::{self, picoseconds};
-use crate::check::trace::Seen;
+use crate::check::trace::TraceFacts;
 use crate::check::wire::{Field, fields, varint};
-use crate::check::{Broken, Place, Rule};
+use crate::check::{Broken, FilePlace, Rule};
 
 /// The sums of a track.
 #[derive(Debug, Default)]
@@ -23,7 +23,11 @@ struct Track {
 }
 
 /// Every lane of the trace must be a track with the same sums.
-fn compare(tracks: &BTreeMap<(String, String), (u64, u64)>, seen: &Seen, slack: impl Fn(u64) -> u64) -> Rule {
+fn compare(
+    tracks: &BTreeMap<(String, String), (u64, u64)>,
+    seen: &TraceFacts,
+    slack: impl Fn(u64) -> u64,
+) -> Rule {
     for ((core, lane), sums) in &seen.lanes {
         let &(slices, busy) = tracks
             .get(&(core.clone(), lane.clone()))
@@ -68,7 +72,7 @@ struct JsonFile {
     arrows: BTreeMap<u64, [Option<u64>; 2]>,
 }
 
-pub(super) fn read_json(reader: impl Read, seen: &Seen) -> Rule {
+pub(super) fn read_json(reader: impl Read, seen: &TraceFacts) -> Rule {
     let mut file = JsonFile::default();
     events::read_list(reader, &mut |event| file.event(&event))?;
     for (id, ends) in &file.arrows {
@@ -135,7 +139,7 @@ impl JsonFile {
     }
 }
 
-fn check_arrows(found: usize, seen: &Seen) -> Rule {
+fn check_arrows(found: usize, seen: &TraceFacts) -> Rule {
     if found as u64 == seen.flows() {
         return Ok(());
     }
@@ -165,14 +169,14 @@ struct NativeFile {
 /// Tables of interned texts by the number of their field.
 const TABLES: [u64; 3] = [2, 3, 29];
 
-pub(super) fn read_native(mut reader: impl Read, seen: &Seen) -> Rule<u64> {
+pub(super) fn read_native(mut reader: impl Read, seen: &TraceFacts) -> Rule<u64> {
     let mut file = NativeFile::default();
     let mut bytes = Vec::new();
     reader.read_to_end(&mut bytes)?;
     let mut rest = &bytes[..];
     let mut count = 0;
     while !rest.is_empty() {
-        let wrong = |broken: Broken| broken.at(Place::Packet(count));
+        let wrong = |broken: Broken| broken.at(FilePlace::Packet(count));
         if varint(&mut rest).map_err(wrong)? != 0x0A {
             return Err(wrong("it is not a packet".into()));
         }
@@ -323,7 +327,7 @@ impl NativeFile {
         Ok(())
     }
 
-    fn finish(self, seen: &Seen) -> Rule<u64> {
+    fn finish(self, seen: &TraceFacts) -> Rule<u64> {
         let mut tracks = BTreeMap::new();
         let mut all = 0;
         for track in self.tracks.values() {

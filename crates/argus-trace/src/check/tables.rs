@@ -7,8 +7,8 @@ use serde_json::Value;
 
 use crate::check::bin::Blocks;
 use crate::check::broken::rule;
-use crate::check::trace::{Seen, check_code, parse_hex};
-use crate::check::{Broken, Place, Rule};
+use crate::check::trace::{TraceFacts, check_code, parse_hex};
+use crate::check::{Broken, FilePlace, Rule};
 
 const COLUMNS: &[(&str, u64)] = &[
     ("Address", 3),
@@ -34,15 +34,16 @@ const LINE_COLUMNS: &[(&str, u64)] = &[
 /// Where writers stop counting.
 const FULL: i64 = i32::MAX as i64;
 
-pub(super) fn check(blocks: &Blocks, seen: &Seen) -> Rule {
+pub(super) fn check(blocks: &Blocks, seen: &TraceFacts) -> Rule {
     let lines: BTreeMap<&str, usize> =
         blocks.sources.iter().map(|(path, text)| (path.as_str(), text.lines().count())).collect();
     if lines.len() != blocks.sources.len() {
         return Err("a source appears twice".into());
     }
     let instrs = blocks.table(4)?;
-    let rows = instructions(instrs, seen, &lines).map_err(|broken| broken.at(Place::Table("API_INSTR")))?;
-    files(blocks.table(3)?, &rows, &lines).map_err(|broken| broken.at(Place::Table("API_FILE")))?;
+    let rows =
+        instructions(instrs, seen, &lines).map_err(|broken| broken.at(FilePlace::Table("API_INSTR")))?;
+    files(blocks.table(3)?, &rows, &lines).map_err(|broken| broken.at(FilePlace::Table("API_FILE")))?;
     details(blocks, seen)
 }
 
@@ -53,7 +54,7 @@ struct Row {
     numbers: BTreeMap<&'static str, Vec<i64>>,
 }
 
-fn instructions(table: &Value, seen: &Seen, lines: &BTreeMap<&str, usize>) -> Rule<Vec<Row>> {
+fn instructions(table: &Value, seen: &TraceFacts, lines: &BTreeMap<&str, usize>) -> Rule<Vec<Row>> {
     let cores = names(&table["Cores"])?;
     let same: BTreeSet<&str> = seen.cores().collect();
     if cores.iter().copied().collect::<BTreeSet<_>>() != same || cores.len() != same.len() {
@@ -64,7 +65,7 @@ fn instructions(table: &Value, seen: &Seen, lines: &BTreeMap<&str, usize>) -> Ru
     let mut cycles_by_lane: BTreeMap<(&str, String), i64> = BTreeMap::new();
     for value in list(&table["Instructions"])? {
         let row = row(value, cores.len())?;
-        let wrong = |broken: Broken| broken.at(Place::Address(row.address));
+        let wrong = |broken: Broken| broken.at(FilePlace::Address(row.address));
         if rows.last().is_some_and(|last| last.address >= row.address) {
             return Err(wrong("rows are not in order".into()));
         }
@@ -150,7 +151,7 @@ fn files(table: &Value, rows: &[Row], lines: &BTreeMap<&str, usize>) -> Rule {
         let mut last = 0;
         for line in list(&file["Lines"])? {
             let number = line["Line"].as_u64().ok_or("a line without number")?;
-            let wrong = |broken: Broken| broken.at(Place::Source { path: path.to_owned(), line: number });
+            let wrong = |broken: Broken| broken.at(FilePlace::Source { path: path.to_owned(), line: number });
             if number <= last || number as usize > length {
                 return Err(wrong(rule!("out of order, or behind the last line {length}")));
             }
@@ -191,7 +192,7 @@ fn files(table: &Value, rows: &[Row], lines: &BTreeMap<&str, usize>) -> Rule {
     Ok(())
 }
 
-fn details(blocks: &Blocks, seen: &Seen) -> Rule {
+fn details(blocks: &Blocks, seen: &TraceFacts) -> Rule {
     let need: &[(u8, &[&str])] = &[
         (
             5,
@@ -245,10 +246,10 @@ fn details(blocks: &Blocks, seen: &Seen) -> Rule {
         Ok(())
     };
     shape(&base["block_detail"], &base["block_detail"]["row"])
-        .map_err(|broken| broken.at(Place::Details(5)))?;
+        .map_err(|broken| broken.at(FilePlace::Details(5)))?;
     for block in list(&blocks.table(9)?["table_per_block"])? {
         for table in list(&block["table_detail"])? {
-            shape(table, &table["row"]).map_err(|broken| broken.at(Place::Details(9)))?;
+            shape(table, &table["row"]).map_err(|broken| broken.at(FilePlace::Details(9)))?;
         }
     }
     // The bars are the busy times of the lanes.

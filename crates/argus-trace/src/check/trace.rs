@@ -69,7 +69,7 @@ struct Flow {
 }
 
 /// All that `trace.json` says.
-pub(super) struct Seen {
+pub(super) struct TraceFacts {
     pub mhz: f64,
     /// By core and lane.
     pub lanes: BTreeMap<(String, String), Lane>,
@@ -93,9 +93,9 @@ struct Counter {
     last_value: f64,
 }
 
-impl Seen {
-    pub fn new(mhz: f64) -> Seen {
-        Seen {
+impl TraceFacts {
+    pub fn new(mhz: f64) -> TraceFacts {
+        TraceFacts {
             mhz,
             lanes: BTreeMap::new(),
             addresses: BTreeMap::new(),

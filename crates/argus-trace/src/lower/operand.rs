@@ -1,7 +1,7 @@
 //! Tile operands, and how the vector unit walks them.
 
 use argus_abi::DType;
-use argus_tile::{GlobalLayout, Layout, LogEntry, Place, Space};
+use argus_tile::{GlobalLayout, Layout, LogEntry, OperandPlace, Space};
 
 use crate::params::Shape;
 
@@ -86,16 +86,16 @@ impl Grid {
 
 pub(super) fn operand(entry: &LogEntry, name: &str) -> Option<Operand> {
     entry.operands.iter().find(|operand| operand.name == name).and_then(|operand| match operand.place {
-        Place::Tile { space, dtype, layout, shape, valid, .. } => {
+        OperandPlace::Tile { space, dtype, layout, shape, valid, .. } => {
             Some(Operand { space, dtype, layout, shape, valid })
         }
-        Place::Global { .. } => None,
+        OperandPlace::Global { .. } => None,
     })
 }
 
 pub(super) fn global_layout(entry: &LogEntry) -> Option<GlobalLayout> {
     entry.operands.iter().find_map(|operand| match operand.place {
-        Place::Global { layout, .. } => Some(layout),
-        Place::Tile { .. } => None,
+        OperandPlace::Global { layout, .. } => Some(layout),
+        OperandPlace::Tile { .. } => None,
     })
 }

@@ -9,7 +9,7 @@ use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::{Look, border, cut, focused, put};
-use crate::layout::{Pane, Place};
+use crate::layout::{Pane, PaneArea};
 use crate::state::State;
 use crate::work::{Finding, Wish};
 
@@ -28,7 +28,7 @@ struct Row {
     alarming: bool,
 }
 
-pub fn draw(state: &State, look: Look, place: Place, frame: &mut Frame<'_>) {
+pub fn draw(state: &State, look: Look, place: PaneArea, frame: &mut Frame<'_>) {
     let count = state.argument_count();
     let in_focus = focused(state, Pane::Arguments);
     let mut title = " Arguments ".to_owned();

@@ -5,7 +5,7 @@ use ratatui::Frame;
 use ratatui::text::{Line, Span};
 
 use super::{Look, border, counted, cut, focused, put};
-use crate::layout::{Pane, Place};
+use crate::layout::{Pane, PaneArea};
 use crate::state::State;
 use crate::work::Marks;
 
@@ -14,7 +14,7 @@ const STATE: usize = 32;
 /// So much of the kernels is always there; rather marks are cut off.
 const KERNELS: usize = 6;
 
-pub fn draw(state: &State, look: Look, place: Place, frame: &mut Frame<'_>) {
+pub fn draw(state: &State, look: Look, place: PaneArea, frame: &mut Frame<'_>) {
     let count = state.task_count();
     let title = match state.filter() {
         Some(text) => format!(" Tasks with '{}' ", cut(text, 16)),

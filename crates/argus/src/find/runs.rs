@@ -14,7 +14,7 @@ use super::impossible;
 use crate::cli::FindArgs;
 use crate::failure::{FAILED, Failure};
 use crate::output::{BAD, GOOD, NOTE};
-use crate::{dumps, output};
+use crate::{input, output};
 
 /// Races that are spelled out.
 const LISTED: usize = 20;
@@ -23,7 +23,7 @@ pub fn runs(args: &FindArgs) -> Result<ExitCode, Failure> {
     if args.runs.len() < 2 {
         return Err(impossible("--runs compares runs with each other: give at least two dumps".to_owned()));
     }
-    let dumps: Vec<Dump> = args.runs.iter().map(|path| dumps::open(Some(path))).collect::<Result<_, _>>()?;
+    let dumps: Vec<Dump> = args.runs.iter().map(|path| input::open(Some(path))).collect::<Result<_, _>>()?;
     let tasks: Vec<Tasks> = dumps.iter().map(|dump| Tasks::of(dump, None)).collect();
     let sides: Vec<Side<'_>> = dumps.iter().zip(&tasks).map(|(dump, tasks)| Side { dump, tasks }).collect();
     let parting = part(&sides);

@@ -5,7 +5,7 @@ use argus_facts::number::{self, Number};
 use argus_facts::with_causes;
 use argus_replay::compare::{Change, Sample};
 use argus_replay::task::place_name;
-use argus_replay::{Argument, Content, Judgement, Seen, Sighting, Verdict, What};
+use argus_replay::{Argument, Content, Judgement, Observation, Sighting, Verdict, What};
 use serde_json::{Value, json};
 
 use super::Report;
@@ -135,12 +135,12 @@ fn sighting(sighting: &Sighting) -> Value {
         "location": sighting.location,
     });
     match &sighting.seen {
-        Seen::Changed { watch, dtype, from, to } => {
+        Observation::Changed { watch, dtype, from, to } => {
             object["watch"] = json!({ "slot": watch.slot, "index": watch.index });
             object["from"] = value(*dtype, *from);
             object["to"] = value(*dtype, *to);
         }
-        Seen::Operand { name, place, dtype, rows, cols, bytes } => {
+        Observation::Operand { name, place, dtype, rows, cols, bytes } => {
             let elements = u64::from(*rows) * u64::from(*cols);
             let values = (0..elements).filter_map(|index| number::element(*dtype, bytes, index)).map(number);
             object["operand"] = (*name).into();

@@ -19,8 +19,8 @@ use argus_scenes::registry::{self, Case, RuntimeKind, Scene};
 
 use super::hints::cannot_replay;
 use crate::cli::TaskArgs;
-use crate::dumps;
 use crate::failure::{Failure, did_you_mean};
+use crate::input;
 use crate::run::{no_case, no_chip};
 
 /// A task that can be run.
@@ -87,7 +87,7 @@ fn find(what: Option<&str>, args: &TaskArgs, purpose: Purpose) -> Result<Source,
         }
         Some(what) if Capsule::is_one(Path::new(what)) => of_capsule(what, args, purpose)?,
         Some(what) if !Path::new(what).exists() => return Err(nothing_there(what)),
-        what => of_dump(dumps::open(what.map(Path::new))?, args, &selection, purpose)?,
+        what => of_dump(input::open(what.map(Path::new))?, args, &selection, purpose)?,
     };
     if let Some(arguments) = arguments {
         source.task.arguments = arguments;

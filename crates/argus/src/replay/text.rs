@@ -7,7 +7,7 @@ use argus_facts::number::{self, Number};
 use argus_facts::with_causes;
 use argus_replay::compare::{Change, Sample};
 use argus_replay::task::place_name;
-use argus_replay::{Argument, Judgement, Seen, Sighting, Verdict, What};
+use argus_replay::{Argument, Judgement, Observation, Sighting, Verdict, What};
 use comfy_table::CellAlignment;
 
 use super::Report;
@@ -156,12 +156,12 @@ fn show(text: &mut String, sighting: &Sighting) {
     let place = place_name(*member);
     let at = format!("{kernel} on {place}, block {block}, instruction {instruction} {opcode} ({location})");
     match seen {
-        Seen::Changed { watch, dtype, from, to } => {
+        Observation::Changed { watch, dtype, from, to } => {
             let index: Vec<String> = watch.index.iter().map(u32::to_string).collect();
             let (from, to) = (value(*dtype, *from), value(*dtype, *to));
             _ = writeln!(text, "{at}: slot {}[{}] {from} -> {to}", watch.slot, index.join(","));
         }
-        Seen::Operand { name, place, dtype, rows, cols, bytes } => {
+        Observation::Operand { name, place, dtype, rows, cols, bytes } => {
             _ = writeln!(text, "{at}: {name}, {place}");
             for row in 0..(*rows).min(CORNER) {
                 let mut line = String::from(" ");

@@ -8,7 +8,7 @@ use argus_scenes::compare::{OutputVerdict, Tolerance, number_or_name};
 use serde::Serialize;
 
 use super::{Times, Verdict, passed, shown_round};
-use crate::dump::Kept;
+use crate::capture::Kept;
 use crate::run::Summary;
 
 /// The object that `argus run --json` prints when a run came to its end.

@@ -7,7 +7,7 @@ use argus_scenes::play::Round;
 use comfy_table::{CellAlignment, Table};
 
 use super::{Times, Verdict, shown_round};
-use crate::dump::Kept;
+use crate::capture::Kept;
 use crate::output::{BAD, GOOD, NOTE};
 use crate::run::Summary;
 use crate::table;

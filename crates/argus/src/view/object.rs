@@ -12,7 +12,7 @@ use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::row;
-use crate::dumps::Unreadable;
+use crate::input::Unreadable;
 
 /// Records made at a time.
 const PIECE: usize = 4096;

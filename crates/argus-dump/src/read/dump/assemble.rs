@@ -16,16 +16,16 @@ use crate::map::Bytes;
 use crate::read::error::{Lack, OpenError};
 use crate::read::foreign::Listed;
 use crate::read::graph_file;
-use crate::read::locate::Place;
+use crate::read::locate::DumpFiles;
 use crate::read::ours::Table;
-use crate::read::run::RunFacts;
+use crate::read::run_facts::RunFacts;
 use crate::{GRAPH_FILE, PAYLOAD_FILE, RUN_FILE};
 
 /// How the files of a dump are come by.
 type Fetch<'a> = &'a dyn Fn(&str) -> io::Result<Bytes>;
 
 impl Dump {
-    pub(super) fn assemble(place: &Place, fetch: Fetch<'_>) -> Result<Dump, OpenError> {
+    pub(super) fn assemble(place: &DumpFiles, fetch: Fetch<'_>) -> Result<Dump, OpenError> {
         let mut damage = Vec::new();
         let run = beside(place, RUN_FILE, fetch, &mut damage, RunFacts::parse);
         let mut dump = match (&place.journal, &place.manifest) {
@@ -68,7 +68,7 @@ impl Dump {
         Ok(dump)
     }
 
-    fn from_journal(place: &Place, name: &str, fetch: Fetch<'_>) -> Result<Dump, OpenError> {
+    fn from_journal(place: &DumpFiles, name: &str, fetch: Fetch<'_>) -> Result<Dump, OpenError> {
         let path = place.directory.join(name);
         let bytes = fetch(name).map_err(|source| OpenError::io(&path, source))?;
         let journal =
@@ -88,7 +88,7 @@ impl Dump {
         })
     }
 
-    fn from_manifest(place: &Place, name: &str, fetch: Fetch<'_>) -> Result<Dump, OpenError> {
+    fn from_manifest(place: &DumpFiles, name: &str, fetch: Fetch<'_>) -> Result<Dump, OpenError> {
         let path = place.directory.join(name);
         let text = fetch(name).map_err(|source| OpenError::io(&path, source))?;
         let mut listed = Listed::parse(&path, &text)?;
@@ -180,7 +180,7 @@ impl Dump {
 
 /// A file that a dump may do without.
 fn beside<T, E: Error>(
-    place: &Place,
+    place: &DumpFiles,
     name: &str,
     fetch: Fetch<'_>,
     damage: &mut Vec<String>,

@@ -23,7 +23,7 @@ use argus_runtime::error::KernelSite;
 use argus_runtime::{RunError, error::Fatal};
 use argus_scenes::play::PlayError;
 use argus_tile::Fault;
-use argus_trace::{Broken, CheckError, ParamsError, Place, WriteError};
+use argus_trace::{Broken, CheckError, FilePlace, ParamsError, WriteError};
 use argus_tui::BrowseError;
 use argus_workspace::collect::RecordError;
 use argus_workspace::{CollectError, LayoutError, SymbolError, WorkspaceError};
@@ -154,12 +154,16 @@ fn tasks() -> Vec<Boxed> {
 
 fn traces() -> Vec<Boxed> {
     let at = |place, source: Broken| Broken::At { place, source: Box::new(source) };
-    let deep = at(Place::Table("API_INSTR"), at(Place::Address(64), Broken::from("no instruction text")));
+    let deep =
+        at(FilePlace::Table("API_INSTR"), at(FilePlace::Address(64), Broken::from("no instruction text")));
     vec![
         Box::new(CheckError::Read { path: path(), source: io() }),
         Box::new(CheckError::Invalid { file: "trace.json".into(), source: deep }),
         Box::new(CheckError::Invalid { file: "trace.json".into(), source: json().into() }),
-        Box::new(CheckError::Invalid { file: "trace.json".into(), source: at(Place::Line(2), io().into()) }),
+        Box::new(CheckError::Invalid {
+            file: "trace.json".into(),
+            source: at(FilePlace::Line(2), io().into()),
+        }),
         Box::new(WriteError::Io { path: path(), source: io() }),
         Box::new(ParamsError::Read { path: path(), source: io() }),
         Box::new(ParamsError::Syntax { file: "t.json".into(), source: json() }),

@@ -11,12 +11,12 @@ use std::time::Duration;
 use argus_abi::{Role, Tensor};
 use argus_chip::Chip;
 use argus_gm::MemoryError;
-use argus_gm::view::ViewError;
+use argus_gm::view::MoveError;
 use argus_runtime::{Alone, Device, KernelEntry, KernelTable, Launch, RunConfig, RunError, RunReport, Shape};
 use argus_tile::{Core, CoreLog, Kernel, KernelResult};
 
 use crate::error::ReplayError;
-use crate::observe::{Desk, Probe, Sighting, Watch};
+use crate::observe::{Observers, Probe, Sighting, Watch};
 use crate::rebuild::{Poison, Rebuilt};
 use crate::task::CapturedTask;
 
@@ -91,12 +91,13 @@ pub fn run(
     options: &Options,
 ) -> Result<Outcome, ReplayError> {
     let rebuilt = Rebuilt::new(task, poison)?;
-    let desk = Arc::new(Desk::new(&rebuilt, &options.watches, &options.probes, options.break_on_nan)?);
+    let observers =
+        Arc::new(Observers::new(&rebuilt, &options.watches, &options.probes, options.break_on_nan)?);
     let logs = Arc::new(Mutex::new(Vec::new()));
-    let attended = attend(kernels, &desk, options.logs.then_some(&logs));
+    let attended = attend(kernels, &observers, options.logs.then_some(&logs));
     let writes: Vec<usize> =
         rebuilt.placed.iter().filter(|placed| placed.role != Role::Input).map(|placed| placed.slot).collect();
-    let initial = writes.iter().map(|&slot| rebuilt.gather(slot)).collect::<Result<Vec<_>, ViewError>>()?;
+    let initial = writes.iter().map(|&slot| rebuilt.gather(slot)).collect::<Result<Vec<_>, MoveError>>()?;
 
     let (launch, clusters) = fit(&rebuilt.launch, chip);
     let config = RunConfig {
@@ -115,7 +116,7 @@ pub fn run(
     }
     let mut logs = std::mem::take(&mut *logs.lock().unwrap_or_else(PoisonError::into_inner));
     logs.sort_by_key(|log: &CoreLog| (log.block, log.member));
-    let (sightings, more_sightings) = desk.close();
+    let (sightings, more_sightings) = observers.close();
     let stray = strays(&rebuilt)?;
     let buffers = rebuilt.buffers.iter().map(|&(addr, bytes)| Buffer {
         slots: (rebuilt.placed.iter())
@@ -141,15 +142,19 @@ fn fit(launch: &Launch, chip: &Chip) -> (Launch, u32) {
 }
 
 /// The same kernels, each with somebody who writes down what it does.
-fn attend(kernels: &KernelTable, desk: &Arc<Desk>, logs: Option<&Arc<Mutex<Vec<CoreLog>>>>) -> KernelTable {
-    if !desk.is_open() && logs.is_none() {
+fn attend(
+    kernels: &KernelTable,
+    observers: &Arc<Observers>,
+    logs: Option<&Arc<Mutex<Vec<CoreLog>>>>,
+) -> KernelTable {
+    if !observers.is_open() && logs.is_none() {
         return kernels.clone();
     }
     let entries = kernels.iter().map(|entry| KernelEntry {
         kernel: Arc::new(Attended {
             kernel: Arc::clone(&entry.kernel),
             name: entry.name,
-            desk: Arc::clone(desk),
+            observers: Arc::clone(observers),
             logs: logs.cloned(),
         }),
         ..entry.clone()
@@ -160,7 +165,7 @@ fn attend(kernels: &KernelTable, desk: &Arc<Desk>, logs: Option<&Arc<Mutex<Vec<C
 struct Attended {
     kernel: Arc<dyn Kernel>,
     name: &'static str,
-    desk: Arc<Desk>,
+    observers: Arc<Observers>,
     logs: Option<Arc<Mutex<Vec<CoreLog>>>>,
 }
 
@@ -170,8 +175,8 @@ impl Kernel for Attended {
         if self.logs.is_some() {
             core.start_log();
         }
-        if self.desk.is_open() {
-            core.observe(self.desk.lookout(self.name, block));
+        if self.observers.is_open() {
+            core.observe(self.observers.lookout(self.name, block));
         }
         let result = self.kernel.run(core, args);
         core.take_observer();

@@ -11,16 +11,16 @@ const STEP: usize = 256;
 
 /// Bits of the values that came; gives up at one more than [`DISTINCT_LIMIT`].
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
+pub(super) struct DistinctValues {
     values: [u64; DISTINCT_LIMIT],
     len: usize,
     many: bool,
 }
 
-impl Seen {
+impl DistinctValues {
     /// With `wanted` false it does not look and says "many".
-    pub(super) fn new(wanted: bool) -> Seen {
-        Seen { values: [0; DISTINCT_LIMIT], len: 0, many: !wanted }
+    pub(super) fn new(wanted: bool) -> DistinctValues {
+        DistinctValues { values: [0; DISTINCT_LIMIT], len: 0, many: !wanted }
     }
 
     fn known(&self) -> &[u64] {
@@ -71,7 +71,7 @@ impl Seen {
         }
     }
 
-    pub(super) fn merge(&mut self, other: &Seen) {
+    pub(super) fn merge(&mut self, other: &DistinctValues) {
         self.many |= other.many;
         other.known().iter().for_each(|&value| self.add(value));
     }
