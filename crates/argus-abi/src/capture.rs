@@ -1,8 +1,8 @@
-//! What a device writes down while it runs: entries of two whole cache lines, published through a lane.
+//! What a device writes down while it runs: entries of two whole cache lines, published through a ring.
 //!
 //! Four kinds of entry share one header. The host checks magic, version and sequence of each before it
 //! believes the rest. An argument entry that carries a payload is followed by exactly that many bytes in the
-//! lane's payload stream; nothing else is.
+//! ring's payload stream; nothing else is.
 
 use core::mem::{align_of, offset_of, size_of};
 
@@ -47,8 +47,8 @@ pub struct EntryHeader {
     pub magic: u32,
     pub version: u16,
     pub what: u8,
-    pub lane: u8,
-    /// Counts the entries of a lane from 0, so that a gap shows.
+    pub ring: u8,
+    /// Counts the entries of a ring from 0, so that a gap shows.
     pub sequence: u64,
 }
 

@@ -65,7 +65,7 @@ impl Sink for Discard {
 
 fn entry(task_id: u64) -> ArgumentEntry {
     ArgumentEntry {
-        header: EntryHeader { magic: 0, version: 0, what: 0, lane: 0, sequence: 0 },
+        header: EntryHeader { magic: 0, version: 0, what: 0, ring: 0, sequence: 0 },
         task_id,
         time_ns: 0,
         arg_index: 0,
@@ -85,12 +85,12 @@ fn entry(task_id: u64) -> ArgumentEntry {
     }
 }
 
-/// Starts a capture with one lane, times `record`, and checks that nothing was lost.
+/// Starts a capture with one ring, times `record`, and checks that nothing was lost.
 fn timed<T>(transport: TransportKind, sink: Discard, record: impl FnOnce(&mut Recorder) -> T) -> T {
     let config = CaptureConfig::streaming(1, transport);
-    let (session, mut lanes) = Session::start(config, sink).expect("memory for one lane");
-    let result = record(&mut lanes[0]);
-    drop(lanes);
+    let (session, mut rings) = Session::start(config, sink).expect("memory for one ring");
+    let result = record(&mut rings[0]);
+    drop(rings);
     let (_, account) = session.finish();
     assert!(account.is_complete(), "{account:?}");
     result
@@ -110,10 +110,10 @@ fn scalars(criterion: &mut Criterion) {
     for transport in [TransportKind::Mapped, TransportKind::Copied] {
         group.bench_function(format!("{transport:?}/without pause"), |bencher| {
             bencher.iter_custom(|iterations| {
-                timed(transport, Discard::default(), |lane| {
+                timed(transport, Discard::default(), |ring| {
                     let start = spent();
                     for id in 0..iterations {
-                        assert_eq!(lane.argument(entry(id), None, &memory), Recorded::Whole);
+                        assert_eq!(ring.argument(entry(id), None, &memory), Recorded::Whole);
                     }
                     spent() - start
                 })
@@ -121,14 +121,14 @@ fn scalars(criterion: &mut Criterion) {
         });
         group.bench_function(format!("{transport:?}/bursts of 64"), |bencher| {
             bencher.iter_custom(|iterations| {
-                timed(transport, Discard::default(), |lane| {
+                timed(transport, Discard::default(), |ring| {
                     let mut total = Duration::ZERO;
                     let mut left = iterations;
                     while left > 0 {
                         let burst = left.min(64);
                         let start = spent();
                         for id in 0..burst {
-                            assert_eq!(lane.argument(entry(id), None, &memory), Recorded::Whole);
+                            assert_eq!(ring.argument(entry(id), None, &memory), Recorded::Whole);
                         }
                         total += spent() - start;
                         left -= burst;
@@ -161,10 +161,10 @@ fn hot(criterion: &mut Criterion) {
     for (name, view) in [("dense", view), ("transposed", transposed)] {
         group.bench_function(name, |bencher| {
             bencher.iter_custom(|iterations| {
-                timed(TransportKind::Mapped, Discard::hashing(), |lane| {
+                timed(TransportKind::Mapped, Discard::hashing(), |ring| {
                     let start = spent();
                     for id in 0..iterations {
-                        assert_eq!(lane.argument(entry(id), Some(&view), &memory), Recorded::Whole);
+                        assert_eq!(ring.argument(entry(id), Some(&view), &memory), Recorded::Whole);
                     }
                     spent() - start
                 })
@@ -189,8 +189,8 @@ fn large(criterion: &mut Criterion) {
     for transport in [TransportKind::Mapped, TransportKind::Copied] {
         group.bench_function(format!("{transport:?}, hashing, discarding"), |bencher| {
             bencher.iter(|| {
-                timed(transport, Discard::hashing(), |lane| {
-                    assert_eq!(lane.argument(entry(0), Some(&view), &memory), Recorded::Whole);
+                timed(transport, Discard::hashing(), |ring| {
+                    assert_eq!(ring.argument(entry(0), Some(&view), &memory), Recorded::Whole);
                 });
             });
         });

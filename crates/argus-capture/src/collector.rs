@@ -1,4 +1,4 @@
-//! The host half: drains the lanes in turn, checks every entry and hands it to the sink.
+//! The host half: drains the rings in turn, checks every entry and hands it to the sink.
 
 use std::error::Error;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use zerocopy::FromBytes;
 
 use crate::error::{CaptureError, EntryError};
 use crate::ring::EntryBytes;
-use crate::transport::LaneSource;
+use crate::transport::RingSource;
 use crate::wait::Idle;
 use argus_facts::Sink;
 
@@ -24,7 +24,7 @@ const BYTES_PER_TICK: u64 = 1 << 20;
 /// Longest pause inside a payload, whose next bytes are on their way.
 const PAYLOAD_NAP: Duration = Duration::from_micros(50);
 
-/// What the sink has taken whole, lane by lane. Shared, so that it survives a collector that panics.
+/// What the sink has taken whole, ring by ring. Shared, so that it survives a collector that panics.
 #[derive(Debug, Default)]
 pub struct Tally {
     pub entries: AtomicU64,
@@ -37,10 +37,10 @@ fn add(word: &AtomicU64, amount: u64) {
     word.store(word.load(Ordering::Relaxed) + amount, Ordering::Relaxed);
 }
 
-/// The lanes of a collector. However the collector ends, no producer waits for it any longer.
-struct Lanes<L: LaneSource>(Vec<Lane<L>>);
+/// The rings of a collector. However the collector ends, no producer waits for it any longer.
+struct Rings<L: RingSource>(Vec<Ring<L>>);
 
-struct Lane<L> {
+struct Ring<L> {
     source: L,
     /// Sequence of the next entry.
     sequence: u64,
@@ -48,25 +48,25 @@ struct Lane<L> {
     broken: bool,
 }
 
-impl<L: LaneSource> Drop for Lanes<L> {
+impl<L: RingSource> Drop for Rings<L> {
     fn drop(&mut self) {
-        for lane in &mut self.0 {
-            lane.source.abandon();
+        for ring in &mut self.0 {
+            ring.source.abandon();
         }
     }
 }
 
 /// Why an entry was not delivered, and what that means for what follows.
 enum Trouble {
-    /// This lane cannot be read any further; the sink is between two entries and fine.
-    Lane(CaptureError),
+    /// This ring cannot be read any further; the sink is between two entries and fine.
+    Ring(CaptureError),
     /// The sink cannot be used any more.
     Sink(CaptureError),
 }
 
 impl From<CaptureError> for Trouble {
     fn from(error: CaptureError) -> Trouble {
-        Trouble::Lane(error)
+        Trouble::Ring(error)
     }
 }
 
@@ -74,8 +74,8 @@ fn sink_error(error: impl Error + Send + Sync + 'static) -> Trouble {
     Trouble::Sink(CaptureError::Sink(Box::new(error)))
 }
 
-pub struct Collector<L: LaneSource, S: Sink> {
-    lanes: Lanes<L>,
+pub struct Collector<L: RingSource, S: Sink> {
+    rings: Rings<L>,
     sink: S,
     sink_usable: bool,
     failure: Option<CaptureError>,
@@ -87,11 +87,11 @@ pub struct Collector<L: LaneSource, S: Sink> {
     ticks: u64,
 }
 
-impl<L: LaneSource, S: Sink> Collector<L, S> {
+impl<L: RingSource, S: Sink> Collector<L, S> {
     pub fn new(sources: Vec<L>, sink: S, tallies: Arc<[Tally]>, stop: Arc<AtomicBool>) -> Collector<L, S> {
-        let lanes = sources.into_iter().map(|source| Lane { source, sequence: 0, broken: false });
+        let rings = sources.into_iter().map(|source| Ring { source, sequence: 0, broken: false });
         Collector {
-            lanes: Lanes(lanes.collect()),
+            rings: Rings(rings.collect()),
             sink,
             sink_usable: true,
             failure: None,
@@ -103,7 +103,7 @@ impl<L: LaneSource, S: Sink> Collector<L, S> {
         }
     }
 
-    /// Works until every lane was closed and drained, or until it was told to stop and nothing more comes.
+    /// Works until every ring was closed and drained, or until it was told to stop and nothing more comes.
     /// Gives back the sink and the first thing that went wrong.
     pub fn run(mut self) -> (S, Option<CaptureError>) {
         let mut idle = Idle::default();
@@ -111,10 +111,10 @@ impl<L: LaneSource, S: Sink> Collector<L, S> {
         loop {
             let stopping = self.stop.load(Ordering::Acquire);
             let mut moved = false;
-            for lane in 0..self.lanes.0.len() {
-                moved |= self.visit(lane, rung || stopping);
+            for ring in 0..self.rings.0.len() {
+                moved |= self.visit(ring, rung || stopping);
             }
-            if self.lanes.0.iter().all(|lane| lane.source.is_finished()) {
+            if self.rings.0.iter().all(|ring| ring.source.is_finished()) {
                 break;
             }
             if moved {
@@ -123,9 +123,9 @@ impl<L: LaneSource, S: Sink> Collector<L, S> {
                 continue;
             }
             if stopping {
-                let open = self.lanes.0.iter().find(|lane| !lane.source.is_closed());
-                if let Some(lane) = open.map(|lane| lane.source.lane()) {
-                    self.fail(CaptureError::StillOpen { lane });
+                let open = self.rings.0.iter().find(|ring| !ring.source.is_closed());
+                if let Some(ring) = open.map(|ring| ring.source.number()) {
+                    self.fail(CaptureError::StillOpen { ring });
                 }
                 break;
             }
@@ -138,24 +138,24 @@ impl<L: LaneSource, S: Sink> Collector<L, S> {
         (self.sink, self.failure)
     }
 
-    /// Takes everything from one lane that is there now. Whether there was anything.
+    /// Takes everything from one ring that is there now. Whether there was anything.
     fn visit(&mut self, index: usize, urgent: bool) -> bool {
-        let lane = &mut self.lanes.0[index];
-        if lane.source.is_finished() {
+        let ring = &mut self.rings.0[index];
+        if ring.source.is_finished() {
             return false;
         }
-        let outcome = match lane.source.refresh(urgent) {
-            Ok(()) if lane.broken || !self.sink_usable => lane.source.discard().map_err(Trouble::Lane),
+        let outcome = match ring.source.refresh(urgent) {
+            Ok(()) if ring.broken || !self.sink_usable => ring.source.discard().map_err(Trouble::Ring),
             Ok(()) => self.drain(index),
-            Err(error) => Err(Trouble::Lane(error)),
+            Err(error) => Err(Trouble::Ring(error)),
         };
         match outcome {
             Ok(moved) => moved,
-            Err(Trouble::Lane(error)) => {
-                self.lanes.0[index].broken = true;
+            Err(Trouble::Ring(error)) => {
+                self.rings.0[index].broken = true;
                 self.fail(error);
-                // A lane whose memory or counters cannot be trusted is not waited for, nor does it wait.
-                let source = &mut self.lanes.0[index].source;
+                // A ring whose memory or counters cannot be trusted is not waited for, nor does it wait.
+                let source = &mut self.rings.0[index].source;
                 source.discard().unwrap_or_else(|_| {
                     source.abandon();
                     false
@@ -170,13 +170,13 @@ impl<L: LaneSource, S: Sink> Collector<L, S> {
     }
 
     fn drain(&mut self, index: usize) -> Result<bool, Trouble> {
-        // No more than the last look found, so that one busy lane does not keep the others waiting.
-        let ready = self.lanes.0[index].source.entries_ready();
+        // No more than the last look found, so that one busy ring does not keep the others waiting.
+        let ready = self.rings.0[index].source.entries_ready();
         for _ in 0..ready {
-            let Some(entry) = self.lanes.0[index].source.next_entry()? else { break };
+            let Some(entry) = self.rings.0[index].source.next_entry()? else { break };
             self.deliver(index, &entry)?;
         }
-        self.lanes.0[index].source.settle()?;
+        self.rings.0[index].source.settle()?;
         Ok(ready > 0)
     }
 
@@ -202,16 +202,16 @@ impl<L: LaneSource, S: Sink> Collector<L, S> {
             other => return Err(self.broken(index, EntryError::What { found: other })),
         }
         add(&tally.entries, 1);
-        self.lanes.0[index].sequence += 1;
+        self.rings.0[index].sequence += 1;
         self.tick(bytes);
         Ok(())
     }
 
-    /// Passes a payload through, piece by piece. Stays with this lane until it is whole: its bytes are
+    /// Passes a payload through, piece by piece. Stays with this ring until it is whole: its bytes are
     /// already on their way, and a sink takes one argument at a time.
     fn payload(&mut self, index: usize, sequence: u64, bytes: u64) -> Result<(), Trouble> {
-        let Collector { lanes, sink, .. } = self;
-        let source = &mut lanes.0[index].source;
+        let Collector { rings, sink, .. } = self;
+        let source = &mut rings.0[index].source;
         let torn = |error| Trouble::Sink(error);
         let mut idle = Idle::default();
         let mut left = bytes;
@@ -219,12 +219,12 @@ impl<L: LaneSource, S: Sink> Collector<L, S> {
         while left > 0 {
             let piece = source.payload(left).map_err(torn)?;
             if piece.is_empty() {
-                let (lane, closed) = (source.lane(), source.is_closed());
+                let (ring, closed) = (source.number(), source.is_closed());
                 if closed {
-                    return Err(torn(CaptureError::Torn { lane, sequence, missing: left }));
+                    return Err(torn(CaptureError::Torn { ring, sequence, missing: left }));
                 }
                 if stopping && idle.is_long() {
-                    return Err(torn(CaptureError::StillOpen { lane }));
+                    return Err(torn(CaptureError::StillOpen { ring }));
                 }
                 source.settle().map_err(torn)?;
                 let rung = idle.pause(PAYLOAD_NAP);
@@ -248,7 +248,7 @@ impl<L: LaneSource, S: Sink> Collector<L, S> {
     /// Believes an entry only if it is the one expected.
     fn check(&self, index: usize, entry: &EntryBytes) -> Result<EntryHeader, Trouble> {
         let header: EntryHeader = decode(entry);
-        let lane = &self.lanes.0[index];
+        let ring = &self.rings.0[index];
         let wrong = |source| Err(self.broken(index, source));
         if header.magic != ENTRY_MAGIC {
             return wrong(EntryError::Magic { found: header.magic });
@@ -256,18 +256,22 @@ impl<L: LaneSource, S: Sink> Collector<L, S> {
         if header.version != ENTRY_VERSION {
             return wrong(EntryError::Version { found: header.version });
         }
-        if u16::from(header.lane) != lane.source.lane() {
-            return wrong(EntryError::Lane { found: header.lane.into() });
+        if u16::from(header.ring) != ring.source.number() {
+            return wrong(EntryError::Ring { found: header.ring.into() });
         }
-        if header.sequence != lane.sequence {
+        if header.sequence != ring.sequence {
             return wrong(EntryError::Sequence { found: header.sequence });
         }
         Ok(header)
     }
 
     fn broken(&self, index: usize, source: EntryError) -> Trouble {
-        let lane = &self.lanes.0[index];
-        Trouble::Lane(CaptureError::BrokenEntry { lane: lane.source.lane(), sequence: lane.sequence, source })
+        let ring = &self.rings.0[index];
+        Trouble::Ring(CaptureError::BrokenEntry {
+            ring: ring.source.number(),
+            sequence: ring.sequence,
+            source,
+        })
     }
 
     /// Something was delivered; looks at the clock now and then.
@@ -312,7 +316,7 @@ pub(crate) mod tests {
 
     use super::*;
     use crate::ledger::settle;
-    use crate::ring::{self, LaneCopies, LaneLayout};
+    use crate::ring::{self, RingCopies, RingLayout};
     use crate::transport::{Copied, Mapped};
 
     /// One argument whose payload only an urgent look finds.
@@ -322,8 +326,8 @@ pub(crate) mod tests {
         left: usize,
     }
 
-    impl LaneSource for Reluctant {
-        fn lane(&self) -> u16 {
+    impl RingSource for Reluctant {
+        fn number(&self) -> u16 {
             0
         }
 
@@ -415,7 +419,7 @@ pub(crate) mod tests {
             magic: ENTRY_MAGIC,
             version: ENTRY_VERSION,
             what: what::ARGUMENT,
-            lane: 0,
+            ring: 0,
             sequence: 0,
         };
         argument.payload_bytes = 4;
@@ -431,7 +435,7 @@ pub(crate) mod tests {
         assert_eq!(tallies[0].payload_bytes.load(Ordering::Relaxed), 4);
     }
 
-    /// The third of four entries makes no sense, in a lane that is read in place and in one that is copied: it is
+    /// The third of four entries makes no sense, in a ring that is read in place and in one that is copied: it is
     /// named, and it and what follows count as lost.
     #[test]
     fn a_broken_entry_is_named() {
@@ -439,11 +443,11 @@ pub(crate) mod tests {
             (0, 0, "its magic is"),
             (4, 99, "its version is 99, not 2"),
             (6, 77, "nothing has the number 77"),
-            (7, 200, "it says that it belongs to lane 200"),
+            (7, 200, "it says that it belongs to ring 200"),
             (8, 5, "it says that it is entry 5"),
         ] {
             for in_place in [true, false] {
-                let layout = LaneLayout { entry_capacity: 4, payload_capacity: 64 };
+                let layout = RingLayout { entry_capacity: 4, payload_capacity: 64 };
                 let region = Arc::new(Region::fresh(layout.total_bytes()).unwrap());
                 let (mut producer, consumer, map) = ring::create(region, layout, 0).unwrap();
                 for sequence in 0..4 {
@@ -452,7 +456,7 @@ pub(crate) mod tests {
                         magic: ENTRY_MAGIC,
                         version: ENTRY_VERSION,
                         what: what::TASK,
-                        lane: 0,
+                        ring: 0,
                         sequence,
                     };
                     let mut bytes = [0; ENTRY_BYTES];
@@ -468,23 +472,23 @@ pub(crate) mod tests {
                 let failure = if in_place {
                     collect(Mapped::new(0, consumer).unwrap(), &tallies)
                 } else {
-                    let copies = LaneCopies::new(map.clone());
+                    let copies = RingCopies::new(map.clone());
                     collect(Copied::new(0, copies, layout, Arc::default()).unwrap(), &tallies)
                 };
                 assert!(
-                    matches!(failure, CaptureError::BrokenEntry { lane: 0, sequence: 2, .. }),
+                    matches!(failure, CaptureError::BrokenEntry { ring: 0, sequence: 2, .. }),
                     "{failure:?}"
                 );
                 assert!(with_causes(&failure).contains(expected), "{failure}");
-                let copies = LaneCopies::new(map);
+                let copies = RingCopies::new(map);
                 let ledger = settle(&copies, &tallies[0], &AtomicU64::new(0)).unwrap();
                 assert_eq!((ledger.entries, ledger.lost_entries), (2, 2));
             }
         }
     }
 
-    /// What went wrong in a lane that was already closed.
-    fn collect(source: impl LaneSource, tallies: &Arc<[Tally]>) -> CaptureError {
+    /// What went wrong in a ring that was already closed.
+    fn collect(source: impl RingSource, tallies: &Arc<[Tally]>) -> CaptureError {
         let stop = Arc::new(AtomicBool::new(true));
         let (_, failure) = Collector::new(vec![source], Bytes::default(), Arc::clone(tallies), stop).run();
         failure.expect("an entry is broken")

@@ -4,7 +4,7 @@ use argus_abi::capture::{ENTRY_MAGIC, ENTRY_VERSION};
 use argus_gm::MemoryError;
 use thiserror::Error;
 
-use argus_sync::lane::{LANE_MAGIC, LANE_VERSION};
+use argus_sync::ring::{RING_MAGIC, RING_VERSION};
 
 use crate::transport::CopyError;
 
@@ -13,22 +13,22 @@ use crate::transport::CopyError;
 pub enum CaptureError {
     #[error("capture cannot be set up")]
     Config(#[from] ConfigError),
-    #[error("capture has no memory for its lanes")]
+    #[error("capture has no memory for its rings")]
     Memory(#[from] MemoryError),
-    #[error("a lane cannot be copied")]
+    #[error("a ring cannot be copied")]
     Copy(#[from] CopyError),
     #[error("the collector thread cannot be started")]
     Spawn(#[source] std::io::Error),
     #[error("the capture is already finished")]
     Finished,
-    #[error("lane {lane} does not look like a lane")]
-    BrokenLane { lane: u16, source: LaneError },
-    #[error("entry {sequence} of lane {lane} is broken")]
-    BrokenEntry { lane: u16, sequence: u64, source: EntryError },
-    #[error("lane {lane} ended inside the payload of entry {sequence}; {missing} bytes never came")]
-    Torn { lane: u16, sequence: u64, missing: u64 },
-    #[error("lane {lane} was still being written when the capture was finished")]
-    StillOpen { lane: u16 },
+    #[error("ring {ring} does not look like a ring")]
+    BrokenRing { ring: u16, source: RingError },
+    #[error("entry {sequence} of ring {ring} is broken")]
+    BrokenEntry { ring: u16, sequence: u64, source: EntryError },
+    #[error("ring {ring} ended inside the payload of entry {sequence}; {missing} bytes never came")]
+    Torn { ring: u16, sequence: u64, missing: u64 },
+    #[error("ring {ring} was still being written when the capture was finished")]
+    StillOpen { ring: u16 },
     #[error("what was captured cannot be stored")]
     Sink(#[source] Box<dyn std::error::Error + Send + Sync>),
     #[error("the collector panicked: {0}")]
@@ -43,22 +43,22 @@ pub enum CaptureError {
 /// What is wrong with how a capture should be set up.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum ConfigError {
-    #[error("there must be 1 to 256 lanes, not {lanes}")]
-    Lanes { lanes: usize },
-    #[error("a lane needs room for at least one entry and one byte")]
+    #[error("there must be 1 to 256 rings, not {rings}")]
+    Rings { rings: usize },
+    #[error("a ring needs room for at least one entry and one byte")]
     NoRoom,
-    #[error("a lane cannot be that large")]
+    #[error("a ring cannot be that large")]
     TooLarge,
-    #[error("lane memory is not aligned")]
+    #[error("ring memory is not aligned")]
     Unaligned,
 }
 
-/// What makes memory not be a lane.
+/// What makes memory not be a ring.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-pub enum LaneError {
-    #[error("its magic is {found:#010x}, not {LANE_MAGIC:#010x}")]
+pub enum RingError {
+    #[error("its magic is {found:#010x}, not {RING_MAGIC:#010x}")]
     Magic { found: u32 },
-    #[error("its version is {found}, not {LANE_VERSION}")]
+    #[error("its version is {found}, not {RING_VERSION}")]
     Version { found: u16 },
     #[error("it says {found}, not {expected}")]
     Shape { found: String, expected: String },
@@ -74,8 +74,8 @@ pub enum EntryError {
     Magic { found: u32 },
     #[error("its version is {found}, not {ENTRY_VERSION}")]
     Version { found: u16 },
-    #[error("it says that it belongs to lane {found}")]
-    Lane { found: u16 },
+    #[error("it says that it belongs to ring {found}")]
+    Ring { found: u16 },
     #[error("it says that it is entry {found}")]
     Sequence { found: u64 },
     #[error("nothing has the number {found}")]

@@ -4,7 +4,7 @@ use std::mem::{offset_of, size_of};
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use argus_facts::{Ledger, RingLedger};
-use argus_sync::lane::{LaneControl, LedgerLine, ProducerLine};
+use argus_sync::ring::{LedgerLine, ProducerLine, RingControl};
 
 use crate::collector::Tally;
 use crate::error::CaptureError;
@@ -28,15 +28,15 @@ impl Account {
     }
 }
 
-/// Settles one lane after its end: a loss is the difference between what was recorded and what the sink
+/// Settles one ring after its end: a loss is the difference between what was recorded and what the sink
 /// took, so no way of losing can be forgotten.
 pub(crate) fn settle(
     device: &impl CopyFrom,
     tally: &Tally,
     copied: &AtomicU64,
 ) -> Result<RingLedger, CaptureError> {
-    const LEDGER: usize = offset_of!(LaneControl, ledger);
-    const PRODUCER: usize = offset_of!(LaneControl, producer);
+    const LEDGER: usize = offset_of!(RingControl, ledger);
+    const PRODUCER: usize = offset_of!(RingControl, producer);
     let mut ledger = [0; size_of::<LedgerLine>()];
     copy(device, LEDGER as u64, &mut ledger, copied)?;
     let mut producer = [0; 64];

@@ -5,8 +5,8 @@
 //!                                                   │
 //!   control thread ─► Recorder ─► entry ring   ─────┼─► Mapped (in place)        ─┐
 //!                        │        payload ring ─────┼─► Copied (copies)          ─┼─► Collector ─► Sink
-//!   device memory ───────┘        one lane per      │                             │   one thread
-//!   (gathered in logical order)   control thread    │   ... other lanes          ─┘
+//!   device memory ───────┘        one ring per      │                             │   one thread
+//!   (gathered in logical order)   control thread    │   ... other rings          ─┘
 //! ```
 //!
 //! # What is promised
@@ -17,18 +17,18 @@
 //! * **Every loss is counted.** What a recorder was given and a sink did not take is in the [`argus_facts::Ledger`], as
 //!   the difference of the two: a collector that died, a sink that failed, capture memory that was too
 //!   small. No recorder waits for a collector that is gone.
-//! * **Order within a lane**, the order of recording. **None across lanes**: task ids and times relate them.
-//! * **Every entry is checked** before it is believed: magic, version, lane, sequence.
+//! * **Order within a ring**, the order of recording. **None across rings**: task ids and times relate them.
+//! * **Every entry is checked** before it is believed: magic, version, ring, sequence.
 //! * **A payload is whole or absent.** A view that cannot be read becomes a skip entry with its reason.
 //!
 //! # Where to look
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`argus_sync::lane`] | the counters both halves share, and the rules for moving them (checked by loom) |
+//! | [`argus_sync::ring`] | the counters both halves share, and the rules for moving them (checked by loom) |
 //! | `ring` | a ring's memory, which no kernel can address; the only unsafe code |
 //! | `recorder` | device half |
-//! | `transport` | reading a lane in place or by copies |
+//! | `transport` | reading a ring in place or by copies |
 //! | `collector`, [`argus_facts::Sink`] | host half |
 //! | `session` | one capture from start to finish |
 
@@ -42,9 +42,9 @@ mod status;
 mod transport;
 mod wait;
 
-pub use error::{CaptureError, ConfigError, EntryError, LaneError};
+pub use error::{CaptureError, ConfigError, EntryError, RingError};
 pub use ledger::Account;
-pub use recorder::{LaneRecorder, Recorded, WhenFull};
+pub use recorder::{Recorded, RingRecorder, WhenFull};
 pub use session::{CaptureConfig, Recorder, Session, TransportKind};
 pub use status::{CaptureStatus, Progress};
 pub use transport::CopyError;

@@ -1,4 +1,4 @@
-//! The device half: turns what a control thread reports into entries and payload bytes of its lane.
+//! The device half: turns what a control thread reports into entries and payload bytes of its ring.
 //!
 //! Knows no operating system: time passes in a [`Backoff`], memory is read through windows. An entry that
 //! has room costs two stores to lines of its own and no look at the other side.
@@ -12,12 +12,12 @@ use argus_abi::capture::{
 use argus_abi::{EdgeReason, TaskId, Tensor};
 use argus_gm::GlobalMemory;
 use argus_gm::view::{Gather, MoveError};
-use argus_sync::lane::Backoff;
+use argus_sync::ring::Backoff;
 use zerocopy::{Immutable, IntoBytes};
 
 use crate::ring::ProducerHalf;
 
-/// What a recorder does when its lane is full.
+/// What a recorder does when its ring is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WhenFull {
     /// Waits until the collector has made room, or is gone.
@@ -30,18 +30,18 @@ pub enum WhenFull {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[must_use = "a skip or a loss may matter to the run"]
 pub enum Recorded {
-    /// It is in the lane.
+    /// It is in the ring.
     Whole,
-    /// It cannot be read; the lane says so in an entry with this [`skip_reason`].
+    /// It cannot be read; the ring says so in an entry with this [`skip_reason`].
     Skipped(u8),
     /// It is counted as lost.
     Lost,
 }
 
-/// The producing side of one lane. Dropping it closes the lane.
+/// The producing side of one ring. Dropping it closes the ring.
 #[derive(Debug)]
-pub struct LaneRecorder<B: Backoff> {
-    lane: u8,
+pub struct RingRecorder<B: Backoff> {
+    number: u8,
     ring: ProducerHalf,
     backoff: B,
     when_full: WhenFull,
@@ -49,23 +49,23 @@ pub struct LaneRecorder<B: Backoff> {
     gone: bool,
 }
 
-impl<B: Backoff> LaneRecorder<B> {
+impl<B: Backoff> RingRecorder<B> {
     /// A payload of up to a quarter of the ring is published at once, a larger one streams in pieces of this
     /// part of the ring: small enough that both sides work at the same time.
     const PIECES: u64 = 4;
     /// No piece needs to be larger than what a core's own cache holds.
     const LARGEST_PIECE: u64 = 256 * 1024;
 
-    pub(crate) fn new(lane: u8, ring: ProducerHalf, backoff: B, when_full: WhenFull) -> LaneRecorder<B> {
-        LaneRecorder { lane, ring, backoff, when_full, gone: false }
+    pub(crate) fn new(number: u8, ring: ProducerHalf, backoff: B, when_full: WhenFull) -> RingRecorder<B> {
+        RingRecorder { number, ring, backoff, when_full, gone: false }
     }
 
-    /// The number of the lane, as in its entries.
-    pub fn lane(&self) -> u8 {
-        self.lane
+    /// The number of the ring, as in its entries.
+    pub fn number(&self) -> u8 {
+        self.number
     }
 
-    /// How long the lane has waited for room so far.
+    /// How long the ring has waited for room so far.
     pub fn waited_ns(&mut self) -> u64 {
         // Relaxed: only this side adds to it.
         self.ring.parts().1.ledger.wait_ns.load(Ordering::Relaxed)
@@ -131,7 +131,7 @@ impl<B: Backoff> LaneRecorder<B> {
         self.push_plain(&entry)
     }
 
-    /// Ends the lane; what was recorded stays for the collector.
+    /// Ends the ring; what was recorded stays for the collector.
     pub fn close(self) {}
 
     fn skip_argument(&mut self, entry: &ArgumentEntry, reason: u8) -> Recorded {
@@ -157,7 +157,7 @@ impl<B: Backoff> LaneRecorder<B> {
             magic: ENTRY_MAGIC,
             version: ENTRY_VERSION,
             what,
-            lane: self.lane,
+            ring: self.number,
             sequence: self.ring.cursor.entries(),
         }
     }
@@ -227,7 +227,7 @@ impl<B: Backoff> LaneRecorder<B> {
     }
 }
 
-impl<B: Backoff> Drop for LaneRecorder<B> {
+impl<B: Backoff> Drop for RingRecorder<B> {
     fn drop(&mut self) {
         let (cursor, control) = self.ring.parts();
         cursor.close(control);

@@ -1,7 +1,7 @@
-//! A lane's memory: control block, entry ring, payload ring, in one region of its own.
+//! A ring's memory: control block, entry ring, payload ring, in one region of its own.
 //!
 //! This is the only place in the crate that touches raw memory. It lends exactly the bytes that
-//! [`argus_sync::lane`] says belong to the side that asks; positions are wrapped and cut at the ring's end
+//! [`argus_sync::ring`] says belong to the side that asks; positions are wrapped and cut at the ring's end
 //! here, so no counter, however wrong, leads outside the rings. The region is not device memory: no address
 //! that a kernel may use leads into it, so what is lent here is lent to nobody else. Any region will do that is
 //! large enough and aligned, also one that another process has mapped too.
@@ -14,8 +14,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use argus_abi::capture::ENTRY_BYTES;
 use argus_gm::Region;
-use argus_sync::lane::{
-    self, ConsumerCursor, LANE_MAGIC, LANE_VERSION, LaneControl, LaneShape, ProducerCursor,
+use argus_sync::ring::{
+    self, ConsumerCursor, ProducerCursor, RING_MAGIC, RING_VERSION, RingControl, RingShape,
 };
 
 use crate::transport::{CopyError, CopyFrom};
@@ -28,15 +28,15 @@ pub struct EntryBytes(pub [u8; ENTRY_BYTES]);
 /// The payload ring begins on a page of its own.
 const PAYLOAD_ALIGN: u64 = 4096;
 
-/// Where things are in a lane's memory.
+/// Where things are in a ring's memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LaneLayout {
+pub struct RingLayout {
     pub entry_capacity: u64,
     pub payload_capacity: u64,
 }
 
-impl LaneLayout {
-    pub const ENTRIES_AT: u64 = size_of::<LaneControl>() as u64;
+impl RingLayout {
+    pub const ENTRIES_AT: u64 = size_of::<RingControl>() as u64;
 
     pub fn payload_at(&self) -> u64 {
         (Self::ENTRIES_AT + self.entry_capacity * ENTRY_BYTES as u64).next_multiple_of(PAYLOAD_ALIGN)
@@ -46,12 +46,12 @@ impl LaneLayout {
         self.payload_at() + self.payload_capacity
     }
 
-    /// What the control block of a lane says about itself.
-    pub fn shape(&self, lane: u16) -> LaneShape {
-        LaneShape {
-            magic: LANE_MAGIC,
-            version: LANE_VERSION,
-            lane,
+    /// What the control block of a ring says about itself.
+    pub fn shape(&self, ring: u16) -> RingShape {
+        RingShape {
+            magic: RING_MAGIC,
+            version: RING_VERSION,
+            ring,
             entry_bytes: ENTRY_BYTES as u64,
             entry_capacity: self.entry_capacity,
             payload_capacity: self.payload_capacity,
@@ -74,47 +74,47 @@ impl Span {
     }
 }
 
-/// A lane's memory. Keeps its region alive.
+/// A ring's memory. Keeps its region alive.
 #[derive(Clone, Debug)]
-pub struct LaneMap {
+pub struct RingMap {
     region: Arc<Region>,
-    layout: LaneLayout,
+    layout: RingLayout,
 }
 
-/// The handles of one lane.
-pub type Lane = (ProducerHalf, ConsumerHalf, LaneMap);
+/// The handles of one ring.
+pub type Handles = (ProducerHalf, ConsumerHalf, RingMap);
 
-/// Makes a fresh lane in `region`: its two halves, one each, and a map for those who only look at the
+/// Makes a fresh ring in `region`: its two halves, one each, and a map for those who only look at the
 /// control block. `None` if the region is too small, not aligned, or already in somebody else's hands.
-pub fn create(mut region: Arc<Region>, layout: LaneLayout, lane: u16) -> Option<Lane> {
-    // Nobody else has a lane in it.
+pub fn create(mut region: Arc<Region>, layout: RingLayout, ring: u16) -> Option<Handles> {
+    // Nobody else has a ring in it.
     Arc::get_mut(&mut region)?;
-    let map = LaneMap::over(region, layout)?;
-    let control = LaneControl::new(layout.shape(lane));
+    let map = RingMap::over(region, layout)?;
+    let control = RingControl::new(layout.shape(ring));
     // SAFETY: `over` checked that the region has room and alignment for a control block, and it is ours alone.
-    unsafe { map.region.base().cast::<LaneControl>().write(control) };
+    unsafe { map.region.base().cast::<RingControl>().write(control) };
     let cursor = ProducerCursor::new(layout.entry_capacity, layout.payload_capacity);
     let producer = ProducerHalf { map: map.clone(), cursor };
     let consumer = ConsumerHalf { map: map.clone(), cursor: ConsumerCursor::default() };
     Some((producer, consumer, map))
 }
 
-impl LaneMap {
-    fn over(region: Arc<Region>, layout: LaneLayout) -> Option<LaneMap> {
+impl RingMap {
+    fn over(region: Arc<Region>, layout: RingLayout) -> Option<RingMap> {
         let fits = region.bytes() >= layout.total_bytes();
-        let aligned = region.base().cast::<LaneControl>().is_aligned();
+        let aligned = region.base().cast::<RingControl>().is_aligned();
         let sane = layout.entry_capacity > 0 && layout.payload_capacity > 0;
-        (fits && aligned && sane).then_some(LaneMap { region, layout })
+        (fits && aligned && sane).then_some(RingMap { region, layout })
     }
 
-    pub fn control(&self) -> &LaneControl {
+    pub fn control(&self) -> &RingControl {
         // SAFETY: `over` checked room and alignment, the region keeps the memory alive, and whoever maps it
         // writes the words of a control block atomically and its shape never again after `create`. Every bit
         // pattern is a control block.
-        unsafe { self.region.base().cast::<LaneControl>().as_ref() }
+        unsafe { self.region.base().cast::<RingControl>().as_ref() }
     }
 
-    pub fn layout(&self) -> LaneLayout {
+    pub fn layout(&self) -> RingLayout {
         self.layout
     }
 
@@ -131,7 +131,7 @@ impl LaneMap {
 
     fn entry(&self, count: u64) -> NonNull<EntryBytes> {
         let slot = count % self.layout.entry_capacity;
-        self.at(LaneLayout::ENTRIES_AT + slot * ENTRY_BYTES as u64).cast()
+        self.at(RingLayout::ENTRIES_AT + slot * ENTRY_BYTES as u64).cast()
     }
 
     fn payload(&self, offset: u64) -> NonNull<u8> {
@@ -139,20 +139,20 @@ impl LaneMap {
     }
 }
 
-/// The producing half. There is one per lane.
+/// The producing half. There is one per ring.
 #[derive(Debug)]
 pub struct ProducerHalf {
-    map: LaneMap,
+    map: RingMap,
     pub cursor: ProducerCursor,
 }
 
 impl ProducerHalf {
-    pub fn layout(&self) -> LaneLayout {
+    pub fn layout(&self) -> RingLayout {
         self.map.layout()
     }
 
     /// Splits into the cursor and the control block it works on.
-    pub fn parts(&mut self) -> (&mut ProducerCursor, &LaneControl) {
+    pub fn parts(&mut self) -> (&mut ProducerCursor, &RingControl) {
         (&mut self.cursor, self.map.control())
     }
 
@@ -185,19 +185,19 @@ impl ProducerHalf {
     }
 }
 
-/// The consuming half of a mapped lane. There is one per lane.
+/// The consuming half of a mapped ring. There is one per ring.
 #[derive(Debug)]
 pub struct ConsumerHalf {
-    map: LaneMap,
+    map: RingMap,
     pub cursor: ConsumerCursor,
 }
 
 impl ConsumerHalf {
-    pub fn control(&self) -> &LaneControl {
+    pub fn control(&self) -> &RingControl {
         self.map.control()
     }
 
-    pub fn layout(&self) -> LaneLayout {
+    pub fn layout(&self) -> RingLayout {
         self.map.layout()
     }
 
@@ -232,19 +232,19 @@ impl ConsumerHalf {
     }
 }
 
-/// The consuming side of a lane whose host shares no memory with the device: it can copy and acknowledge,
+/// The consuming side of a ring whose host shares no memory with the device: it can copy and acknowledge,
 /// nothing else. There is one at a time, instead of a [`ConsumerHalf`].
 #[derive(Debug)]
-pub struct LaneCopies(LaneMap);
+pub struct RingCopies(RingMap);
 
-impl LaneCopies {
-    pub fn new(lane: LaneMap) -> LaneCopies {
-        LaneCopies(lane)
+impl RingCopies {
+    pub fn new(ring: RingMap) -> RingCopies {
+        RingCopies(ring)
     }
 
     /// The word at an offset of the control block; `None` if there is none.
     fn word(&self, offset: u64) -> Option<&AtomicU64> {
-        if offset >= LaneLayout::ENTRIES_AT || !offset.is_multiple_of(8) {
+        if offset >= RingLayout::ENTRIES_AT || !offset.is_multiple_of(8) {
             return None;
         }
         // SAFETY: inside the control block and aligned. The words of a control block are written atomically,
@@ -253,11 +253,11 @@ impl LaneCopies {
     }
 }
 
-impl CopyFrom for LaneCopies {
+impl CopyFrom for RingCopies {
     fn copy_from(&self, offset: u64, into: &mut [u8]) -> Result<(), CopyError> {
         let len = into.len() as u64;
         let outside = CopyError { offset, len };
-        if offset < LaneLayout::ENTRIES_AT {
+        if offset < RingLayout::ENTRIES_AT {
             for (index, bytes) in into.chunks_mut(8).enumerate() {
                 let word = self.word(offset + 8 * index as u64).ok_or(outside)?.load(Ordering::Relaxed);
                 bytes.copy_from_slice(&word.to_ne_bytes()[..bytes.len()]);
@@ -272,13 +272,13 @@ impl CopyFrom for LaneCopies {
             let from = unsafe { slice::from_raw_parts(self.0.at(offset).as_ptr(), into.len()) };
             into.copy_from_slice(from);
         }
-        lane::after_copy();
+        ring::after_copy();
         Ok(())
     }
 
     fn acknowledge(&self, offset: u64, value: u64) -> Result<(), CopyError> {
         let word = self.word(offset).ok_or(CopyError { offset, len: 8 })?;
-        lane::before_acknowledgement();
+        ring::before_acknowledgement();
         word.store(value, Ordering::Relaxed);
         Ok(())
     }
@@ -292,9 +292,9 @@ mod tests {
     use memmap2::MmapMut;
 
     use super::*;
-    use crate::transport::{Copied, LaneSource};
+    use crate::transport::{Copied, RingSource};
 
-    const LAYOUT: LaneLayout = LaneLayout { entry_capacity: 4, payload_capacity: 64 };
+    const LAYOUT: RingLayout = RingLayout { entry_capacity: 4, payload_capacity: 64 };
 
     #[test]
     fn a_lane_needs_a_region_of_its_own_that_is_large_enough() {
@@ -303,7 +303,7 @@ mod tests {
         assert!(create(region(LAYOUT.total_bytes() - 1), LAYOUT, 0).is_none());
         let shared = region(LAYOUT.total_bytes());
         assert!(create(Arc::clone(&shared), LAYOUT, 0).is_none(), "somebody else has it");
-        let nothing = LaneLayout { entry_capacity: 0, ..LAYOUT };
+        let nothing = RingLayout { entry_capacity: 0, ..LAYOUT };
         assert!(create(shared, nothing, 0).is_none());
     }
 
@@ -313,7 +313,7 @@ mod tests {
         let region = Region::fresh(LAYOUT.total_bytes()).unwrap();
         let (start, bytes) = (region.base().as_ptr() as usize as u64, region.bytes());
         let _lane = create(Arc::new(region), LAYOUT, 0).unwrap();
-        for addr in [start, start + LaneLayout::ENTRIES_AT, start + LAYOUT.payload_at(), start + bytes - 1] {
+        for addr in [start, start + RingLayout::ENTRIES_AT, start + LAYOUT.payload_at(), start + bytes - 1] {
             assert!(memory.window(addr, 1).is_err());
             assert!(memory.read(addr, &mut [0]).is_err());
             assert!(memory.write(addr, &[1]).is_err());
@@ -323,10 +323,10 @@ mod tests {
     /// One side writes through one map of a file, the other reads through another, as two processes would.
     #[test]
     fn a_lane_works_between_two_maps_of_the_same_memory() {
-        let file = rustix::fs::memfd_create(c"argus-lane", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
+        let file = rustix::fs::memfd_create(c"argus-ring", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
         let file = File::from(file);
         file.set_len(LAYOUT.total_bytes()).unwrap();
-        // SAFETY: nobody but this test has the file, and it touches these bytes as lanes do.
+        // SAFETY: nobody but this test has the file, and it touches these bytes as rings do.
         let map = || Region::over(unsafe { MmapMut::map_mut(&file) }.unwrap()).unwrap();
 
         let (mut producer, ..) = create(Arc::new(map()), LAYOUT, 3).unwrap();
@@ -335,8 +335,8 @@ mod tests {
         let (cursor, control) = producer.parts();
         cursor.close(control);
 
-        let there = LaneMap::over(Arc::new(map()), LAYOUT).unwrap();
-        let copies = LaneCopies::new(there);
+        let there = RingMap::over(Arc::new(map()), LAYOUT).unwrap();
+        let copies = RingCopies::new(there);
         let outside = CopyError { offset: LAYOUT.total_bytes() - 1, len: 2 };
         assert_eq!(copies.copy_from(outside.offset, &mut [0; 2]), Err(outside));
         let mut source = Copied::new(3, copies, LAYOUT, Arc::default()).unwrap();

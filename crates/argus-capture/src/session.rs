@@ -11,14 +11,14 @@ use argus_gm::Region;
 use crate::collector::{Collector, Tally};
 use crate::error::{CaptureError, ConfigError};
 use crate::ledger::{Account, settle};
-use crate::recorder::{LaneRecorder, WhenFull};
-use crate::ring::{self, ConsumerHalf, LaneCopies, LaneLayout, LaneMap, ProducerHalf};
+use crate::recorder::{RingRecorder, WhenFull};
+use crate::ring::{self, ConsumerHalf, ProducerHalf, RingCopies, RingLayout, RingMap};
 use crate::status::CaptureStatus;
-use crate::transport::{Copied, LaneSource, Mapped};
+use crate::transport::{Copied, Mapped, RingSource};
 use crate::wait::HostBackoff;
 
 /// A recorder as it runs on this host.
-pub type Recorder = LaneRecorder<HostBackoff>;
+pub type Recorder = RingRecorder<HostBackoff>;
 
 /// How the host comes by what the device has recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -34,11 +34,11 @@ pub enum TransportKind {
 /// The size of a capture.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct CaptureConfig {
-    /// One per control thread; at most 256, as entries say their lane in a byte.
-    pub lanes: usize,
-    pub entries_per_lane: usize,
+    /// One per control thread; at most 256, as entries say their ring in a byte.
+    pub rings: usize,
+    pub entries_per_ring: usize,
     /// Rounded up to whole cache lines.
-    pub payload_bytes_per_lane: usize,
+    pub payload_bytes_per_ring: usize,
     pub transport: TransportKind,
 }
 
@@ -47,55 +47,55 @@ impl CaptureConfig {
     pub const RING_BYTES: usize = 4 << 20;
     /// Entries for some tens of microseconds at the fastest rate they can come.
     pub const RING_ENTRIES: usize = 4096;
-    /// Memory per lane of [`TransportKind::AfterSync`] if nobody says otherwise.
+    /// Memory per ring of [`TransportKind::AfterSync`] if nobody says otherwise.
     pub const AFTER_SYNC_BYTES: usize = 256 << 20;
 
     /// Rings of the usual size, collected while the run goes on.
-    pub fn streaming(lanes: usize, transport: TransportKind) -> CaptureConfig {
+    pub fn streaming(rings: usize, transport: TransportKind) -> CaptureConfig {
         CaptureConfig {
-            lanes,
-            entries_per_lane: Self::RING_ENTRIES,
-            payload_bytes_per_lane: Self::RING_BYTES,
+            rings,
+            entries_per_ring: Self::RING_ENTRIES,
+            payload_bytes_per_ring: Self::RING_BYTES,
             transport,
         }
     }
 
-    /// Everything stays on the device until the run has ended, in `memory_per_lane` bytes: an eighth of them
+    /// Everything stays on the device until the run has ended, in `memory_per_ring` bytes: an eighth of them
     /// for entries, the rest for payload.
-    pub fn after_sync(lanes: usize, memory_per_lane: usize) -> CaptureConfig {
-        let entries = (memory_per_lane / 8 / argus_abi::capture::ENTRY_BYTES).max(1);
-        let payload = memory_per_lane - memory_per_lane / 8;
+    pub fn after_sync(rings: usize, memory_per_ring: usize) -> CaptureConfig {
+        let entries = (memory_per_ring / 8 / argus_abi::capture::ENTRY_BYTES).max(1);
+        let payload = memory_per_ring - memory_per_ring / 8;
         CaptureConfig {
-            lanes,
-            entries_per_lane: entries,
-            payload_bytes_per_lane: payload.max(1),
+            rings,
+            entries_per_ring: entries,
+            payload_bytes_per_ring: payload.max(1),
             transport: TransportKind::AfterSync,
         }
     }
 
-    fn layout(&self) -> Result<LaneLayout, CaptureError> {
-        if self.lanes == 0 || self.lanes > 256 {
-            return Err(ConfigError::Lanes { lanes: self.lanes }.into());
+    fn layout(&self) -> Result<RingLayout, CaptureError> {
+        if self.rings == 0 || self.rings > 256 {
+            return Err(ConfigError::Rings { rings: self.rings }.into());
         }
-        if self.entries_per_lane == 0 || self.payload_bytes_per_lane == 0 {
+        if self.entries_per_ring == 0 || self.payload_bytes_per_ring == 0 {
             return Err(ConfigError::NoRoom.into());
         }
         // Far beyond any memory there is, and small enough that no sum of sizes overflows.
         const LIMIT: usize = 1 << 46;
-        if self.entries_per_lane > LIMIT / argus_abi::capture::ENTRY_BYTES
-            || self.payload_bytes_per_lane > LIMIT
+        if self.entries_per_ring > LIMIT / argus_abi::capture::ENTRY_BYTES
+            || self.payload_bytes_per_ring > LIMIT
         {
             return Err(ConfigError::TooLarge.into());
         }
-        Ok(LaneLayout {
-            entry_capacity: self.entries_per_lane as u64,
-            payload_capacity: (self.payload_bytes_per_lane as u64).next_multiple_of(64),
+        Ok(RingLayout {
+            entry_capacity: self.entries_per_ring as u64,
+            payload_capacity: (self.payload_bytes_per_ring as u64).next_multiple_of(64),
         })
     }
 }
 
 type Ended<S> = (S, Option<CaptureError>);
-/// Drains the lanes into the sink, on whatever thread it is run.
+/// Drains the rings into the sink, on whatever thread it is run.
 type Work<S> = Box<dyn FnOnce() -> Ended<S> + Send>;
 
 enum Collecting<S> {
@@ -114,35 +114,35 @@ pub struct Session<S: Sink> {
     tallies: Arc<[Tally]>,
     copied: Arc<AtomicU64>,
     status: Arc<CaptureStatus>,
-    lanes: Vec<LaneMap>,
+    rings: Vec<RingMap>,
     transport: TransportKind,
 }
 
 impl<S: Sink + 'static> Session<S> {
-    /// Makes the lanes and starts to collect. One recorder per lane, in the order of their numbers.
+    /// Makes the rings and starts to collect. One recorder per ring, in the order of their numbers.
     pub fn start(config: CaptureConfig, sink: S) -> Result<(Session<S>, Vec<Recorder>), CaptureError> {
         let layout = config.layout()?;
-        let (mut producers, mut consumers, mut lanes) = (Vec::new(), Vec::new(), Vec::new());
-        for lane in 0..config.lanes {
+        let (mut producers, mut consumers, mut rings) = (Vec::new(), Vec::new(), Vec::new());
+        for number in 0..config.rings {
             // Memory of its own, which no kernel can address.
             let region = Arc::new(Region::fresh(layout.total_bytes())?);
-            let lane = ring::create(region, layout, lane as u16);
-            let (producer, consumer, map) = lane.ok_or(CaptureError::Config(ConfigError::Unaligned))?;
+            let handles = ring::create(region, layout, number as u16);
+            let (producer, consumer, map) = handles.ok_or(CaptureError::Config(ConfigError::Unaligned))?;
             producers.push(producer);
             consumers.push(consumer);
-            lanes.push(map);
+            rings.push(map);
         }
 
         let stop = Arc::new(AtomicBool::new(false));
-        let tallies: Arc<[Tally]> = (0..config.lanes).map(|_| Tally::default()).collect();
+        let tallies: Arc<[Tally]> = (0..config.rings).map(|_| Tally::default()).collect();
         let copied = Arc::new(AtomicU64::new(0));
         let shared = (Arc::clone(&tallies), Arc::clone(&stop));
         let work = match config.transport {
             TransportKind::Mapped => work(mapped(consumers)?, sink, shared),
             TransportKind::Copied | TransportKind::AfterSync => {
-                // The host side of a copied lane reads nothing in place.
+                // The host side of a copied ring reads nothing in place.
                 drop(consumers);
-                work(copies(&lanes, &copied)?, sink, shared)
+                work(copies(&rings, &copied)?, sink, shared)
             }
         };
         let collecting = match config.transport {
@@ -154,9 +154,9 @@ impl<S: Sink + 'static> Session<S> {
             Collecting::Later(_) | Collecting::Done => (WhenFull::Lose, None),
         };
         let recorders = recorders(producers, when_full, wake);
-        let status = Arc::new(CaptureStatus::new(lanes.clone()));
+        let status = Arc::new(CaptureStatus::new(rings.clone()));
         let transport = config.transport;
-        Ok((Session { collecting, stop, tallies, copied, status, lanes, transport }, recorders))
+        Ok((Session { collecting, stop, tallies, copied, status, rings, transport }, recorders))
     }
 
     /// What watchers may look at, during the capture and after.
@@ -174,20 +174,20 @@ impl<S: Sink + 'static> Session<S> {
             Err(error) => (None, Some(error)),
         };
         let by_copy = self.transport != TransportKind::Mapped;
-        // The account of mapped lanes is read in the same way, but not counted as copied.
+        // The account of mapped rings is read in the same way, but not counted as copied.
         let uncounted = AtomicU64::new(0);
         let copied = if by_copy { &*self.copied } else { &uncounted };
-        let mut rings = Vec::with_capacity(self.lanes.len());
-        for (lane, tally) in self.lanes.iter().zip(self.tallies.iter()) {
-            match settle(&LaneCopies::new(lane.clone()), tally, copied) {
-                Ok(ring) => rings.push(ring),
+        let mut ledgers = Vec::with_capacity(self.rings.len());
+        for (ring, tally) in self.rings.iter().zip(self.tallies.iter()) {
+            match settle(&RingCopies::new(ring.clone()), tally, copied) {
+                Ok(ledger) => ledgers.push(ledger),
                 Err(error) => {
                     failure.get_or_insert(error);
-                    rings.push(RingLedger::default());
+                    ledgers.push(RingLedger::default());
                 }
             }
         }
-        let ledger = Ledger { rings };
+        let ledger = Ledger { rings: ledgers };
         let RingLedger { lost_entries: entries, lost_bytes: bytes, .. } = ledger.total();
         if self.transport == TransportKind::AfterSync && failure.is_none() && entries > 0 {
             failure = Some(CaptureError::DidNotFit { entries, bytes });
@@ -226,17 +226,17 @@ impl<S: Sink> Drop for Session<S> {
 }
 
 fn mapped(consumers: Vec<ConsumerHalf>) -> Result<Vec<Mapped>, CaptureError> {
-    consumers.into_iter().enumerate().map(|(lane, ring)| Mapped::new(lane as u16, ring)).collect()
+    consumers.into_iter().enumerate().map(|(number, ring)| Mapped::new(number as u16, ring)).collect()
 }
 
-fn copies(lanes: &[LaneMap], copied: &Arc<AtomicU64>) -> Result<Vec<Copied<LaneCopies>>, CaptureError> {
-    let lane = |(lane, map): (usize, &LaneMap)| {
-        Copied::new(lane as u16, LaneCopies::new(map.clone()), map.layout(), Arc::clone(copied))
+fn copies(rings: &[RingMap], copied: &Arc<AtomicU64>) -> Result<Vec<Copied<RingCopies>>, CaptureError> {
+    let ring = |(number, map): (usize, &RingMap)| {
+        Copied::new(number as u16, RingCopies::new(map.clone()), map.layout(), Arc::clone(copied))
     };
-    lanes.iter().enumerate().map(lane).collect()
+    rings.iter().enumerate().map(ring).collect()
 }
 
-fn work<L: LaneSource + 'static, S: Sink + 'static>(
+fn work<L: RingSource + 'static, S: Sink + 'static>(
     sources: Vec<L>,
     sink: S,
     (tallies, stop): (Arc<[Tally]>, Arc<AtomicBool>),
@@ -251,7 +251,7 @@ fn spawn<S: Send + 'static>(work: Work<S>) -> Result<JoinHandle<Ended<S>>, Captu
 
 fn recorders(producers: Vec<ProducerHalf>, when_full: WhenFull, wake: Option<Thread>) -> Vec<Recorder> {
     let recorder =
-        |(lane, ring)| LaneRecorder::new(lane as u8, ring, HostBackoff::new(wake.clone()), when_full);
+        |(number, ring)| RingRecorder::new(number as u8, ring, HostBackoff::new(wake.clone()), when_full);
     producers.into_iter().enumerate().map(recorder).collect()
 }
 
@@ -266,14 +266,14 @@ mod tests {
     use super::*;
     use crate::collector::tests::Bytes;
 
-    /// The memory of a lane lives as long as anybody may look at it, and no longer.
+    /// The memory of a ring lives as long as anybody may look at it, and no longer.
     #[test]
     fn lane_memory_is_freed_with_its_last_handle() {
         for transport in [TransportKind::Mapped, TransportKind::Copied, TransportKind::AfterSync] {
             let config =
-                CaptureConfig { lanes: 2, entries_per_lane: 4, payload_bytes_per_lane: 64, transport };
+                CaptureConfig { rings: 2, entries_per_ring: 4, payload_bytes_per_ring: 64, transport };
             let (session, recorders) = Session::start(config, Bytes::default()).unwrap();
-            let regions: Vec<_> = session.lanes.iter().map(|lane| Arc::downgrade(lane.region())).collect();
+            let regions: Vec<_> = session.rings.iter().map(|ring| Arc::downgrade(ring.region())).collect();
             let status = session.status();
             drop(recorders);
             let (_, ledger) = session.finish();

@@ -2,15 +2,15 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::ring::LaneMap;
+use crate::ring::RingMap;
 
-/// The state of all lanes, seen from outside. Looks at counters only; costs the lanes nothing.
+/// The state of all rings, seen from outside. Looks at counters only; costs the rings nothing.
 #[derive(Debug)]
 pub struct CaptureStatus {
-    lanes: Vec<LaneMap>,
+    rings: Vec<RingMap>,
 }
 
-/// How far a capture is, all lanes together.
+/// How far a capture is, all rings together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Progress {
     pub entries: u64,
@@ -24,21 +24,21 @@ pub struct Progress {
 }
 
 impl CaptureStatus {
-    pub(crate) fn new(lanes: Vec<LaneMap>) -> CaptureStatus {
-        CaptureStatus { lanes }
+    pub(crate) fn new(rings: Vec<RingMap>) -> CaptureStatus {
+        CaptureStatus { rings }
     }
 
     /// Whether some recorder waits for room right now. A run in which one does is not stuck.
     pub fn is_waiting(&self) -> bool {
-        self.lanes.iter().any(|lane| lane.control().producer.waiting.load(Ordering::Relaxed) != 0)
+        self.rings.iter().any(|ring| ring.control().producer.waiting.load(Ordering::Relaxed) != 0)
     }
 
     /// How far it is. A run during which this changes is not stuck either, even if nobody happens to wait at
     /// the moments of asking.
     pub fn progress(&self) -> Progress {
         let mut sum = Progress::default();
-        for lane in &self.lanes {
-            let control = lane.control();
+        for ring in &self.rings {
+            let control = ring.control();
             sum.entries += control.producer.entries_published.load(Ordering::Relaxed);
             sum.payload_bytes += control.producer.payload_published.load(Ordering::Relaxed);
             sum.collected += control.consumer.entries_consumed.load(Ordering::Relaxed);

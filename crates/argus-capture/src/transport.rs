@@ -1,4 +1,4 @@
-//! How the host reads a lane: in place, or by copies.
+//! How the host reads a ring: in place, or by copies.
 //!
 //! The collector is the same code over both; the layouts are the same types on both.
 
@@ -9,14 +9,14 @@ pub use copied::{Copied, CopyError, CopyFrom};
 pub(crate) use copied::{copy, word};
 pub use mapped::Mapped;
 
-use argus_sync::lane::{ConsumerCursor, LANE_MAGIC, LANE_VERSION, LaneShape};
+use argus_sync::ring::{ConsumerCursor, RING_MAGIC, RING_VERSION, RingShape};
 
-use crate::error::{CaptureError, LaneError};
-use crate::ring::{EntryBytes, LaneLayout};
+use crate::error::{CaptureError, RingError};
+use crate::ring::{EntryBytes, RingLayout};
 
-/// The consuming side of one lane.
-pub trait LaneSource: Send {
-    fn lane(&self) -> u16;
+/// The consuming side of one ring.
+pub trait RingSource: Send {
+    fn number(&self) -> u16;
 
     /// Learns what the device has published. A transport for which a look has a price may leave it out
     /// unless it is `urgent`.
@@ -50,24 +50,24 @@ pub trait LaneSource: Send {
     fn abandon(&mut self);
 }
 
-/// Refuses a lane that the other side did not make as we expect it.
-fn check_shape(shape: &LaneShape, lane: u16, layout: LaneLayout) -> Result<(), CaptureError> {
-    let broken = |source| Err(CaptureError::BrokenLane { lane, source });
-    if shape.magic != LANE_MAGIC {
-        return broken(LaneError::Magic { found: shape.magic });
+/// Refuses a ring that the other side did not make as we expect it.
+fn check_shape(shape: &RingShape, ring: u16, layout: RingLayout) -> Result<(), CaptureError> {
+    let broken = |source| Err(CaptureError::BrokenRing { ring, source });
+    if shape.magic != RING_MAGIC {
+        return broken(RingError::Magic { found: shape.magic });
     }
-    if shape.version != LANE_VERSION {
-        return broken(LaneError::Version { found: shape.version });
+    if shape.version != RING_VERSION {
+        return broken(RingError::Version { found: shape.version });
     }
-    let expected = layout.shape(lane);
+    let expected = layout.shape(ring);
     if *shape != expected {
-        return broken(LaneError::Shape { found: format!("{shape:?}"), expected: format!("{expected:?}") });
+        return broken(RingError::Shape { found: format!("{shape:?}"), expected: format!("{expected:?}") });
     }
     Ok(())
 }
 
 /// Refuses counters that cannot be: more in a ring than it holds, or less than was already read.
-fn check_counters(cursor: &ConsumerCursor, lane: u16, layout: LaneLayout) -> Result<(), CaptureError> {
+fn check_counters(cursor: &ConsumerCursor, ring: u16, layout: RingLayout) -> Result<(), CaptureError> {
     let sane = |published: u64, read: u64, capacity: u64| {
         published.checked_sub(read).is_some_and(|unread| unread <= capacity)
     };
@@ -76,6 +76,6 @@ fn check_counters(cursor: &ConsumerCursor, lane: u16, layout: LaneLayout) -> Res
     {
         return Ok(());
     }
-    let source = LaneError::Counters { cursor: format!("{cursor:?}"), layout: format!("{layout:?}") };
-    Err(CaptureError::BrokenLane { lane, source })
+    let source = RingError::Counters { cursor: format!("{cursor:?}"), layout: format!("{layout:?}") };
+    Err(CaptureError::BrokenRing { ring, source })
 }

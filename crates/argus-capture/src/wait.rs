@@ -7,7 +7,7 @@ use std::hint;
 use std::thread::{self, Thread};
 use std::time::{Duration, Instant};
 
-use argus_sync::lane::Backoff;
+use argus_sync::ring::Backoff;
 
 const SPINS: u32 = 64;
 /// Spins and yields before the first sleep.
@@ -60,7 +60,7 @@ pub struct Idle {
 
 impl Idle {
     const FIRST_NAP: Duration = Duration::from_micros(50);
-    /// A lane of 4 MiB takes longer than this to fill at the speed of memory; and a producer that does wait
+    /// A ring of 4 MiB takes longer than this to fill at the speed of memory; and a producer that does wait
     /// rings.
     const LONGEST_NAP: Duration = Duration::from_millis(1);
 

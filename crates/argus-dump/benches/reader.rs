@@ -110,7 +110,7 @@ fn write_journal(directory: &Path) {
     let info = DumpInfo { kernels: (0..4).map(kernel).collect(), ..DumpInfo::default() };
     let mut writer = DumpWriter::create(directory, DumpOptions::default(), info).unwrap();
     let header =
-        |what| EntryHeader { magic: ENTRY_MAGIC, version: ENTRY_VERSION, what, lane: 0, sequence: 0 };
+        |what| EntryHeader { magic: ENTRY_MAGIC, version: ENTRY_VERSION, what, ring: 0, sequence: 0 };
     let tasks = RECORDS / PER_TASK;
     for step in 0..tasks {
         // Four lanes, each through a quarter of the tasks.

@@ -25,7 +25,7 @@ const LARGE_COUNT: u64 = 16;
 const DISK_BLOCK: usize = 4 << 20;
 
 fn header(what: u8) -> EntryHeader {
-    EntryHeader { magic: ENTRY_MAGIC, version: ENTRY_VERSION, what, lane: 0, sequence: 0 }
+    EntryHeader { magic: ENTRY_MAGIC, version: ENTRY_VERSION, what, ring: 0, sequence: 0 }
 }
 
 fn argument(task_id: u64, arg_index: u16, bytes: u64) -> ArgumentEntry {

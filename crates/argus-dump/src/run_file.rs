@@ -91,7 +91,7 @@ fn ledger(ledger: &Ledger) -> Value {
     json!({
         "lost_entries": total.lost_entries,
         "lost_bytes": total.lost_bytes,
-        "lanes": ledger.rings.iter().map(ring).collect::<Vec<_>>(),
+        "rings": ledger.rings.iter().map(ring).collect::<Vec<_>>(),
     })
 }
 

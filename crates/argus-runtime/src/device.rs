@@ -70,10 +70,10 @@ pub struct RunReport {
 /// When captured entries leave the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Collect {
-    /// While the run goes on, through rings of this many entries and payload bytes per lane.
+    /// While the run goes on, through rings of this many entries and payload bytes each.
     Streaming { entries: usize, payload_bytes: usize },
-    /// When it has ended, out of this much memory per lane.
-    AfterSync { memory_per_lane: usize },
+    /// When it has ended, out of this much memory per ring.
+    AfterSync { memory_per_ring: usize },
 }
 
 impl Default for Collect {
@@ -117,7 +117,7 @@ pub struct Captured<S> {
 struct Stage {
     memory: Arc<GlobalMemory>,
     rings: Vec<Ring>,
-    lanes: usize,
+    schedulers: usize,
     entry: Arc<EntryArgs>,
     clusters: u32,
     control_threads: u32,
@@ -185,8 +185,8 @@ impl Device {
             let Stage { entry, clusters, control_threads, .. } = &stage;
             let opening = Opening { clusters: *clusters, control_threads: *control_threads, entry };
             let sink = open(&opening).map_err(RunError::Capture)?;
-            // One lane per control thread that schedules, and one for the orchestration.
-            let capture = self.capture_config(request.collect, stage.lanes + 1);
+            // One ring per control thread that schedules, and one for the orchestration.
+            let capture = self.capture_config(request.collect, stage.schedulers + 1);
             let (session, recorders) =
                 Session::start(capture, sink).map_err(|error| RunError::Capture(error.into()))?;
             Ok((stage, session, recorders))
@@ -195,7 +195,7 @@ impl Device {
             Ok(started) => started,
             Err(error) => return CapturedRun { result: Err(error), captured: None },
         };
-        let orchestration = recorders.pop().expect("a session has as many recorders as lanes");
+        let orchestration = recorders.pop().expect("a session has as many recorders as rings");
         let capture = Capture::new(
             Arc::clone(&request.selection),
             request.stats_only,
@@ -208,18 +208,18 @@ impl Device {
         CapturedRun { result, captured: Some(Captured { sink, account }) }
     }
 
-    fn capture_config(&self, collect: Collect, lanes: usize) -> CaptureConfig {
+    fn capture_config(&self, collect: Collect, rings: usize) -> CaptureConfig {
         match collect {
             Collect::Streaming { entries, payload_bytes } => CaptureConfig {
-                lanes,
-                entries_per_lane: entries,
-                payload_bytes_per_lane: payload_bytes,
+                rings,
+                entries_per_ring: entries,
+                payload_bytes_per_ring: payload_bytes,
                 transport: match self.chip.capture_path {
                     CapturePath::Mapped => TransportKind::Mapped,
                     CapturePath::Copied => TransportKind::Copied,
                 },
             },
-            Collect::AfterSync { memory_per_lane } => CaptureConfig::after_sync(lanes, memory_per_lane),
+            Collect::AfterSync { memory_per_ring } => CaptureConfig::after_sync(rings, memory_per_ring),
         }
     }
 
@@ -238,14 +238,14 @@ impl Device {
             Orchestration::HostBuildGraph(_) => Vec::new(),
             _ => make_rings(&memory, config)?,
         };
-        let lanes = match program.orchestration {
+        let schedulers = match program.orchestration {
             // Every control thread schedules.
             Orchestration::HostBuildGraph(_) => control_threads as usize,
             // One orchestrates; if there is no other, it schedules too.
             _ => (control_threads as usize - 1).max(1),
         };
         let entry = Arc::new(bind(&memory, args, &program.orchestration)?);
-        Ok(Stage { memory, rings, lanes, entry, clusters, control_threads })
+        Ok(Stage { memory, rings, schedulers, entry, clusters, control_threads })
     }
 
     fn execute(
@@ -256,10 +256,10 @@ impl Device {
         config: &RunConfig,
         capture: Option<(Capture, Vec<Recorder>)>,
     ) -> Result<RunReport, RunError> {
-        let Stage { memory, rings, lanes, entry, clusters, control_threads } = stage;
+        let Stage { memory, rings, schedulers, entry, clusters, control_threads } = stage;
         let (capture, recorders) = capture.unzip();
         let mut recorders = recorders.unwrap_or_default().into_iter();
-        let recorders: Vec<_> = (0..lanes).map(|_| recorders.next()).collect();
+        let recorders: Vec<_> = (0..schedulers).map(|_| recorders.next()).collect();
         let injector = (!config.injections.is_empty())
             .then(|| Injector::new(&config.injections, &program.kernels, &memory));
         // One zero for both, so that times of records and of cores can be compared.

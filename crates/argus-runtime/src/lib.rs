@@ -5,7 +5,7 @@
 //!
 //! ```text
 //! orchestration ─► graph::{hbg, abg, trb} ─► schedule ─► mailbox ─► kernel on a core of argus-tile
-//!  (one thread)      edges and memory         lanes       token        any thread of the crew
+//!  (one thread)      edges and memory    control threads token        any thread of the crew
 //! ```
 //!
 //! | module | subject |

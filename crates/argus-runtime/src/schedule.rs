@@ -1,7 +1,7 @@
 //! One scheduler for all three graph builders: from "ready" to "reclaimed" there is one path.
 //!
 //! ```text
-//! publish ─► ready queue ─► lane ─► mailbox ─► core ─► mailbox ─► lane ─► complete ─► consumers ready
+//! publish ─► ready queue ─► control thread ─► mailbox ─► core ─► mailbox ─► control thread ─► complete ─► consumers ready
 //!                                                                              └────► ring reclaims
 //! ```
 //!
@@ -12,10 +12,10 @@
 
 pub mod capture;
 pub mod clock;
+pub mod control_thread;
 pub mod cores;
 pub mod crew;
 pub mod hooks;
-pub mod lane;
 pub mod outcome;
 pub mod ring;
 pub mod task;
@@ -36,10 +36,10 @@ use argus_capture::Recorder;
 use argus_facts::{CoreTimes, Edge, PartTime, RunTimes};
 use capture::Capture;
 use clock::Clock;
+use control_thread::{ControlSignals, ControlThread};
 use cores::{CoreBits, Cores, Dispatch};
 use crew::Crew;
 use hooks::Hooks;
-use lane::{Lane, LaneSignals};
 use outcome::Outcome;
 use ring::Ring;
 use task::{Shape, Task, Work};
@@ -62,13 +62,13 @@ pub struct Scheduler {
     pub kernels: KernelTable,
     pub rings: Vec<Ring>,
     pub queues: Queues,
-    pub signals: Vec<LaneSignals>,
+    pub signals: Vec<ControlSignals>,
     pub bell: Bell,
     pub outcome: Outcome,
     pub crew: Crew,
     /// None: nobody looks at tasks beside the scheduler.
     pub hooks: Option<Hooks>,
-    lanes: Vec<Mutex<Lane>>,
+    control_threads: Vec<Mutex<ControlThread>>,
     /// Cores with a token that nobody has taken yet.
     runnable: CoreBits,
     /// A cohort waits for cores: nothing else is dispatched until it has them.
@@ -78,7 +78,7 @@ pub struct Scheduler {
 }
 
 impl Scheduler {
-    /// One lane for each of `recorders`, which are there if the run is captured.
+    /// One control thread for each of `recorders`, which are there if the run is captured.
     pub fn new(
         cores: Cores,
         kernels: KernelTable,
@@ -88,12 +88,14 @@ impl Scheduler {
         crew: Crew,
         hooks: Option<Hooks>,
     ) -> Scheduler {
-        let lanes = recorders.len();
-        let lane = |(index, recorder)| Mutex::new(Lane::new(index, lanes, &cores, hooks.is_some(), recorder));
+        let control_threads = recorders.len();
+        let control_thread = |(index, recorder)| {
+            Mutex::new(ControlThread::new(index, control_threads, &cores, hooks.is_some(), recorder))
+        };
         Scheduler {
-            lanes: recorders.into_iter().enumerate().map(lane).collect(),
+            control_threads: recorders.into_iter().enumerate().map(control_thread).collect(),
             hooks,
-            signals: (0..lanes).map(|_| LaneSignals::default()).collect(),
+            signals: (0..control_threads).map(|_| ControlSignals::default()).collect(),
             cores,
             kernels,
             rings,
@@ -230,10 +232,12 @@ impl Scheduler {
     /// Acts once as every control thread and runs one core. True if anything happened.
     pub fn pass(&self, worker: usize) -> bool {
         let mut progress = self.place_cohort();
-        for offset in 0..self.lanes.len() {
-            // A lane that is locked is being stepped by somebody who will look again.
-            if let Ok(mut lane) = self.lanes[(worker + offset) % self.lanes.len()].try_lock() {
-                progress |= lane.step(self);
+        for offset in 0..self.control_threads.len() {
+            // A control thread that is locked is being stepped by somebody who will look again.
+            if let Ok(mut control_thread) =
+                self.control_threads[(worker + offset) % self.control_threads.len()].try_lock()
+            {
+                progress |= control_thread.step(self);
             }
         }
         progress | self.run_one(worker)
@@ -249,15 +253,18 @@ impl Scheduler {
         let Some(task) = self.queues.cohorts.pop() else { return false };
         let Work::Kernels(launch) = &task.work else { return false };
         self.draining.store(true, Ordering::Release);
-        let mut lanes: Vec<_> = self.lanes.iter().map(|lane| relock(lane.lock())).collect();
-        let harvested = lanes.iter_mut().fold(false, |progress, lane| progress | lane.harvest(self));
-        let room: u32 = lanes.iter().map(|lane| lane.room_for(launch)).sum();
+        let mut control_threads: Vec<_> =
+            self.control_threads.iter().map(|control_thread| relock(control_thread.lock())).collect();
+        let harvested = control_threads
+            .iter_mut()
+            .fold(false, |progress, control_thread| progress | control_thread.harvest(self));
+        let room: u32 = control_threads.iter().map(|control_thread| control_thread.room_for(launch)).sum();
         if room < launch.blocks {
             self.queues.cohorts.push_front(task);
             return harvested;
         }
-        for lane in &mut lanes {
-            lane.start_cohort(self, &task, launch);
+        for control_thread in &mut control_threads {
+            control_thread.start_cohort(self, &task, launch);
         }
         self.draining.store(!self.queues.cohorts.is_empty(), Ordering::Release);
         true
@@ -324,8 +331,9 @@ impl Scheduler {
             self.runnable.mark(core);
         }
         if completed {
-            let (lane, number) = Lane::home_of(self.cores.cluster_of(core), cell.member, self.lanes.len());
-            self.signals[lane].reported.mark(number);
+            let (control_thread, number) =
+                ControlThread::home_of(self.cores.cluster_of(core), cell.member, self.control_threads.len());
+            self.signals[control_thread].reported.mark(number);
             self.bell.ring();
         }
         true
@@ -375,9 +383,9 @@ impl Scheduler {
     pub fn end_capture(&self, left: impl Iterator<Item = Arc<Task>>) {
         let Some(capture) = self.capture() else { return };
         let mut written = FxHashSet::default();
-        for lane in &self.lanes {
-            let mut lane = relock(lane.lock());
-            let (recorder, on_cores) = lane.end_capture();
+        for control_thread in &self.control_threads {
+            let mut control_thread = relock(control_thread.lock());
+            let (recorder, on_cores) = control_thread.end_capture();
             let Some(mut recorder) = recorder else { continue };
             for task in on_cores.filter(|task| !task.is_complete()) {
                 if written.insert(task.id) {
@@ -410,8 +418,12 @@ impl Scheduler {
                 parts,
             })
         });
-        let lanes = self.lanes.iter().map(|lane| relock(lane.lock()).take_waits());
-        Some((RunTimes { cores: cores.collect(), control_threads: lanes.collect() }, clock.take_edges()))
+        let control_threads =
+            self.control_threads.iter().map(|control_thread| relock(control_thread.lock()).take_waits());
+        Some((
+            RunTimes { cores: cores.collect(), control_threads: control_threads.collect() },
+            clock.take_edges(),
+        ))
     }
 
     /// Lets go of every task of a run that did not finish, so that nothing keeps itself alive.

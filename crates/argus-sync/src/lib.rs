@@ -14,7 +14,7 @@
 //! | [`Countdown`], [`Holds`], [`Completion`] | the end of many things to the one who goes on |
 //! | [`TaskAccount`] | how far a run is, and whether it can still change |
 //! | [`FreeThreads`] | whether somebody is left to run a partner |
-//! | [`lane`] | entries and bytes of a capture ring, between threads or processes |
+//! | [`ring`] | entries and bytes of a capture ring, between threads or processes |
 //!
 //! Every ordering that is more than relaxed has a name, and for each half of it there is a model that fails
 //! without it: the table is in `src/models/weakened.rs`, and a test of the loom build tries every row. An
@@ -52,13 +52,13 @@ mod bits;
 mod completion;
 mod countdown;
 mod free_threads;
-pub mod lane;
 mod mailbox;
 #[cfg(all(test, loom))]
 mod models;
 mod order;
 mod primitives;
 mod ready;
+pub mod ring;
 
 pub use account::TaskAccount;
 pub use bell::{Bell, Ticket};

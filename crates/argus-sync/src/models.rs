@@ -13,9 +13,9 @@ mod bell;
 mod bits;
 mod counts;
 mod free_threads;
-mod lane;
 mod mailbox;
 mod ready;
+mod ring;
 mod weakened;
 
 use loom::cell::UnsafeCell;

@@ -39,7 +39,7 @@ pub enum CheckError {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct CheckReport {
     pub cores: Vec<String>,
-    pub lanes: usize,
+    pub tracks: usize,
     /// Instructions, flags included.
     pub slices: u64,
     /// Arrows from a set to its wait.
@@ -94,7 +94,7 @@ pub fn check(dir: &Path) -> Result<CheckReport, CheckError> {
     let native_slices = files.parse("perfetto.pftrace", |reader| perfetto::read_native(reader, &seen))?;
     Ok(CheckReport {
         cores: seen.cores().map(str::to_owned).collect(),
-        lanes: seen.lanes.len(),
+        tracks: seen.tracks.len(),
         slices: seen.slices(),
         flows,
         unpaired_flags: promise.unpaired_flags,

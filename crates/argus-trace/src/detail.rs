@@ -4,7 +4,7 @@ use argus_abi::DType;
 use argus_tile::{LogEntry, LogOperand, OperandPlace, ScalarValue};
 
 use crate::lower::Channel;
-use crate::machine::{Instr, Lane, Mnemonic, Role, flag_pipe_name};
+use crate::machine::{Instr, Mnemonic, Role, Track, flag_pipe_name};
 use crate::text::{push_hex, push_u64};
 use crate::timeline::{Timeline, memory_name};
 
@@ -38,11 +38,11 @@ pub(crate) fn push_detail(out: &mut Vec<u8>, timeline: &Timeline<'_>, core: usiz
 pub(crate) fn source_text(timeline: &Timeline<'_>, core: usize, instr: &Instr) -> String {
     match instr.role {
         Role::Set(flag) | Role::Wait(flag) => {
-            format!("{} {} ID:{}", instr.mnemonic.name(), instr.lane.name(), flag.id)
+            format!("{} {} ID:{}", instr.mnemonic.name(), instr.track.name(), flag.id)
         }
         Role::Signal(number) | Role::Await(number) => {
             let id = timeline.channels[usize::from(number)].sync_id();
-            format!("{} {} ID:{id}", instr.mnemonic.name(), instr.lane.name())
+            format!("{} {} ID:{id}", instr.mnemonic.name(), instr.track.name())
         }
         _ => {
             let mut detail = Vec::new();
@@ -130,7 +130,7 @@ fn push_operands(out: &mut Vec<u8>, timeline: &Timeline<'_>, entry: &LogEntry, i
     out.extend_from_slice(b"XT:X4=");
     push_hex(out, configuration(entry, instr));
     out.extend_from_slice(b",Dtype:");
-    let computes = matches!(instr.lane, Lane::Vector | Lane::Cube | Lane::RvecEx);
+    let computes = matches!(instr.track, Track::Vector | Track::Cube | Track::RvecEx);
     // Products are named by what they multiply.
     let typed = entry.operands.iter().find(|operand| operand.name == "left").or(entry.operands.first());
     let dtype = typed.map_or(DType::U8, |operand| match operand.place {
@@ -155,7 +155,7 @@ fn address(timeline: &Timeline<'_>, operand: &LogOperand) -> u64 {
 
 /// The configuration word: bytes for transfers, sizes for products, else repeats and strides.
 fn configuration(entry: &LogEntry, instr: &Instr) -> u64 {
-    if instr.path.is_some() || matches!(instr.lane, Lane::Scalar | Lane::ScalarLdSt | Lane::Mte2) {
+    if instr.path.is_some() || matches!(instr.track, Track::Scalar | Track::ScalarLdSt | Track::Mte2) {
         return instr.bytes;
     }
     if let argus_tile::Work::Product { m, k, n } = entry.work {

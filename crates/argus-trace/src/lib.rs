@@ -16,7 +16,7 @@
 //! - The times are a model with open parameters, and every output says so. `docs/timing.md` has its rules.
 //! - One log and one set of parameters give the same timeline and the same files, byte for byte, whatever the
 //!   addresses of the run were.
-//! - Instructions of one lane never overlap and keep the order of the program.
+//! - Instructions of one track never overlap and keep the order of the program.
 //! - Hazards do not depend on the times: two instructions are ordered by flags and barriers, or they are not.
 //! - Files appear whole or not at all.
 //! - Files that are read are not trusted: sizes are limits for reading, never for allocating.
@@ -59,13 +59,13 @@ mod write;
 
 pub use crate::check::{Broken, CheckError, CheckReport, FilePlace, check};
 pub use crate::input::{GlobalBuffer, TaskLog};
-pub use crate::machine::{At, Instr, Lane, Mnemonic, Path, Role};
+pub use crate::machine::{At, Instr, Mnemonic, Path, Role, Track};
 pub use crate::params::{Params, ParamsError};
 pub use crate::run_timeline::{RunTask, RunTimeline, RunTrack, RunWait};
 pub use crate::schedule::Pair;
 pub use crate::site::Site;
 pub use crate::summary::{
-    BytesRow, ChainLane, ChainStep, CoreSummary, CriticalChain, LaneSummary, STATEMENT, Summary, TopRow,
+    BytesRow, ChainStep, ChainTrack, CoreSummary, CriticalChain, STATEMENT, Summary, TopRow, TrackSummary,
 };
 pub use crate::timeline::{CoreTimeline, Hazard, HazardSide, ModelError, Settings, StuckWait, Timeline};
 pub use crate::write::{Sources, Stamp, WriteError, Written, write};

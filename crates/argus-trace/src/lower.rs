@@ -1,5 +1,5 @@
 //! Lowering: one tile instruction becomes the machine instructions that a real chip would run for it, with
-//! their lanes, repeats, bytes and cycles. No times yet.
+//! their tracks, repeats, bytes and cycles. No times yet.
 //!
 //! Chips differ in how their vector unit works, in their moves and in how cores hand tiles over; the
 //! descriptor of the chip says which way it is.
@@ -21,7 +21,7 @@ use argus_chip::Chip;
 use argus_tile::{CoreLog, LogEntry, Opcode, Pipe, TPipe};
 use rustc_hash::FxHashMap;
 
-use crate::machine::{Cause, Instr, Lane, Mnemonic, NONE, Path, Role, VectorInstr};
+use crate::machine::{Cause, Instr, Mnemonic, NONE, Path, Role, Track, VectorInstr};
 use crate::params::Params;
 use operand::operand;
 
@@ -67,19 +67,19 @@ impl Lowering<'_> {
     fn tile_instruction(&mut self, entry: &LogEntry) {
         let scalar = self.params.scalar();
         match entry.opcode {
-            Opcode::Tassign | Opcode::Treshape => self.scalar(Mnemonic::MovXdImm, Lane::Scalar, scalar, 0),
-            Opcode::Dcci => self.scalar(Mnemonic::Dcci, Lane::Scalar, scalar, 0),
-            Opcode::Dsb => self.scalar(Mnemonic::Dsb, Lane::Scalar, scalar, 0),
-            Opcode::GetValue => self.scalar(Mnemonic::LdXdXnImm, Lane::ScalarLdSt, scalar, entry.bytes),
-            Opcode::SetValue => self.scalar(Mnemonic::StXdXnImm, Lane::ScalarLdSt, scalar, entry.bytes),
+            Opcode::Tassign | Opcode::Treshape => self.scalar(Mnemonic::MovXdImm, Track::Scalar, scalar, 0),
+            Opcode::Dcci => self.scalar(Mnemonic::Dcci, Track::Scalar, scalar, 0),
+            Opcode::Dsb => self.scalar(Mnemonic::Dsb, Track::Scalar, scalar, 0),
+            Opcode::GetValue => self.scalar(Mnemonic::LdXdXnImm, Track::ScalarLdSt, scalar, entry.bytes),
+            Opcode::SetValue => self.scalar(Mnemonic::StXdXnImm, Track::ScalarLdSt, scalar, entry.bytes),
             Opcode::LoadScalar => {
                 let cycles = self.params.scalar_global();
-                self.scalar(Mnemonic::LdXdXnImm, Lane::ScalarLdSt, cycles, entry.bytes);
+                self.scalar(Mnemonic::LdXdXnImm, Track::ScalarLdSt, cycles, entry.bytes);
             }
-            Opcode::StoreScalar => self.scalar(Mnemonic::StXdXnImm, Lane::ScalarLdSt, scalar, entry.bytes),
+            Opcode::StoreScalar => self.scalar(Mnemonic::StXdXnImm, Track::ScalarLdSt, scalar, entry.bytes),
             Opcode::Tci => {
                 let count = operand(entry, "dst").map_or(1, |dst| dst.valid[1].max(1));
-                self.scalar(Mnemonic::StXdXnImm, Lane::ScalarLdSt, scalar.saturating_mul(count), 0);
+                self.scalar(Mnemonic::StXdXnImm, Track::ScalarLdSt, scalar.saturating_mul(count), 0);
                 self.last().repeats = count;
             }
             Opcode::SetFlag => self.flag(entry, Mnemonic::SetFlag, Role::Set),
@@ -92,9 +92,9 @@ impl Lowering<'_> {
             Opcode::Tstore => self.store(entry),
             Opcode::TstoreAtomicAdd => {
                 // The control register says what a store does, and is put back afterwards.
-                self.scalar(Mnemonic::MovSprXn, Lane::Scalar, scalar, 0);
+                self.scalar(Mnemonic::MovSprXn, Track::Scalar, scalar, 0);
                 self.store(entry);
-                self.scalar(Mnemonic::MovSprXn, Lane::Scalar, scalar, 0);
+                self.scalar(Mnemonic::MovSprXn, Track::Scalar, scalar, 0);
             }
             Opcode::Tmatmul | Opcode::TmatmulAcc => self.product(entry),
             Opcode::Tmov | Opcode::Textract => self.on_chip_move(entry),
@@ -136,26 +136,26 @@ impl Lowering<'_> {
     }
 
     fn barrier(&mut self, pipe: Pipe) {
-        self.emit(Mnemonic::Bar, Lane::of_pipe(pipe), pipe, Role::Barrier, self.params.barrier());
+        self.emit(Mnemonic::Bar, Track::of_pipe(pipe), pipe, Role::Barrier, self.params.barrier());
     }
 
-    fn scalar(&mut self, mnemonic: Mnemonic, lane: Lane, cycles: u32, bytes: u64) {
-        self.emit(mnemonic, lane, Pipe::S, Role::Work, cycles);
+    fn scalar(&mut self, mnemonic: Mnemonic, track: Track, cycles: u32, bytes: u64) {
+        self.emit(mnemonic, track, Pipe::S, Role::Work, cycles);
         self.last().bytes = bytes;
     }
 
     fn transfer(&mut self, mnemonic: Mnemonic, pipe: Pipe, path: Path, bytes: u64) {
         let work = self.params.transfer(path, bytes);
-        self.emit(mnemonic, Lane::of_pipe(pipe), pipe, Role::Work, work);
+        self.emit(mnemonic, Track::of_pipe(pipe), pipe, Role::Work, work);
         let instr = self.last();
         (instr.path, instr.bytes) = (Some(path), bytes);
     }
 
-    fn emit(&mut self, mnemonic: Mnemonic, lane: Lane, pipe: Pipe, role: Role, work: u32) {
+    fn emit(&mut self, mnemonic: Mnemonic, track: Track, pipe: Pipe, role: Role, work: u32) {
         let alike = self.out[self.first..].iter().filter(|instr| instr.mnemonic == mnemonic).count();
         self.out.push(Instr {
             mnemonic,
-            lane,
+            track,
             pipe,
             role,
             path: None,

@@ -1,4 +1,4 @@
-//! The machine that tile instructions are lowered to: lanes, mnemonics, and one instruction with its times.
+//! The machine that tile instructions are lowered to: tracks, mnemonics, and one instruction with its times.
 
 mod vector;
 
@@ -6,10 +6,10 @@ use argus_tile::{Flag, Pipe};
 
 pub(crate) use vector::VectorInstr;
 
-/// A row of the timeline. Instructions of one pipe may lie on several lanes.
+/// A row of the timeline. Instructions of one pipe may lie on several tracks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 #[repr(u8)]
-pub enum Lane {
+pub enum Track {
     Scalar,
     Mte1,
     Cube,
@@ -25,53 +25,53 @@ pub enum Lane {
     PushQ,
 }
 
-impl Lane {
-    pub const ALL: [Lane; 13] = [
-        Lane::Scalar,
-        Lane::Mte1,
-        Lane::Cube,
-        Lane::Fixp,
-        Lane::Mte2,
-        Lane::Vector,
-        Lane::Mte3,
-        Lane::ScalarLdSt,
-        Lane::All,
-        Lane::RvecEx,
-        Lane::RvecSt,
-        Lane::RvecLd,
-        Lane::PushQ,
+impl Track {
+    pub const ALL: [Track; 13] = [
+        Track::Scalar,
+        Track::Mte1,
+        Track::Cube,
+        Track::Fixp,
+        Track::Mte2,
+        Track::Vector,
+        Track::Mte3,
+        Track::ScalarLdSt,
+        Track::All,
+        Track::RvecEx,
+        Track::RvecSt,
+        Track::RvecLd,
+        Track::PushQ,
     ];
 
-    /// The lane's name, as users of MindStudio Insight know it.
+    /// The track's name, as users of MindStudio Insight know it.
     pub const fn name(self) -> &'static str {
         match self {
-            Lane::Scalar => "SCALAR",
-            Lane::Mte1 => "MTE1",
-            Lane::Cube => "CUBE",
-            Lane::Fixp => "FIXP",
-            Lane::Mte2 => "MTE2",
-            Lane::Vector => "VECTOR",
-            Lane::Mte3 => "MTE3",
-            Lane::ScalarLdSt => "SCALARLDST",
-            Lane::All => "ALL",
-            Lane::RvecEx => "RVECEX",
-            Lane::RvecSt => "RVECST",
-            Lane::RvecLd => "RVECLD",
-            Lane::PushQ => "PUSHQ",
+            Track::Scalar => "SCALAR",
+            Track::Mte1 => "MTE1",
+            Track::Cube => "CUBE",
+            Track::Fixp => "FIXP",
+            Track::Mte2 => "MTE2",
+            Track::Vector => "VECTOR",
+            Track::Mte3 => "MTE3",
+            Track::ScalarLdSt => "SCALARLDST",
+            Track::All => "ALL",
+            Track::RvecEx => "RVECEX",
+            Track::RvecSt => "RVECST",
+            Track::RvecLd => "RVECLD",
+            Track::PushQ => "PUSHQ",
         }
     }
 
-    /// The lane on which a pipe's flags and barriers lie.
-    pub const fn of_pipe(pipe: Pipe) -> Lane {
+    /// The track on which a pipe's flags and barriers lie.
+    pub const fn of_pipe(pipe: Pipe) -> Track {
         match pipe {
-            Pipe::S => Lane::Scalar,
-            Pipe::V => Lane::Vector,
-            Pipe::Mte1 => Lane::Mte1,
-            Pipe::Mte2 => Lane::Mte2,
-            Pipe::Mte3 => Lane::Mte3,
-            Pipe::M => Lane::Cube,
-            Pipe::All => Lane::All,
-            Pipe::Fix => Lane::Fixp,
+            Pipe::S => Track::Scalar,
+            Pipe::V => Track::Vector,
+            Pipe::Mte1 => Track::Mte1,
+            Pipe::Mte2 => Track::Mte2,
+            Pipe::Mte3 => Track::Mte3,
+            Pipe::M => Track::Cube,
+            Pipe::All => Track::All,
+            Pipe::Fix => Track::Fixp,
         }
     }
 }
@@ -80,7 +80,7 @@ impl Lane {
 pub(crate) const fn flag_pipe_name(pipe: Pipe) -> &'static str {
     match pipe {
         Pipe::V => "VEC",
-        other => Lane::of_pipe(other).name(),
+        other => Track::of_pipe(other).name(),
     }
 }
 
@@ -298,7 +298,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 pub struct Instr {
     pub mnemonic: Mnemonic,
-    pub lane: Lane,
+    pub track: Track,
     pub pipe: Pipe,
     pub role: Role,
     pub path: Option<Path>,

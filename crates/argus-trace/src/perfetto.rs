@@ -17,7 +17,7 @@ use crate::timeline::Timeline;
 /// What can be drawn. Slices of one track come in the order of time; a slice inside another comes after it.
 pub(crate) trait Drawing {
     fn group(&mut self, name: &str, rank: u32) -> io::Result<Group>;
-    fn track(&mut self, group: Group, name: &str, rank: u32) -> io::Result<Track>;
+    fn track(&mut self, group: Group, name: &str, rank: u32) -> io::Result<DrawnTrack>;
     fn slice(&mut self, slice: &Slice<'_>) -> io::Result<()>;
     fn finish(self) -> io::Result<()>;
 }
@@ -26,7 +26,7 @@ pub(crate) trait Drawing {
 pub(crate) struct Group(pub u32);
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Track {
+pub(crate) struct DrawnTrack {
     pub group: Group,
     pub number: u32,
 }
@@ -34,7 +34,7 @@ pub(crate) struct Track {
 /// One slice. Times are picoseconds.
 #[derive(Clone, Debug)]
 pub(crate) struct Slice<'a> {
-    pub track: Track,
+    pub track: DrawnTrack,
     pub name: &'a str,
     pub start: u64,
     pub end: u64,
@@ -63,7 +63,7 @@ pub(crate) enum Depth {
     Full,
 }
 
-/// Draws a task: each core a group, each lane a track.
+/// Draws a task: each core a group with its tracks.
 pub(crate) fn draw_task(drawing: &mut impl Drawing, timeline: &Timeline<'_>, depth: Depth) -> io::Result<()> {
     let ticks = timeline.ticks();
     let codes: Vec<String> = timeline
@@ -73,13 +73,13 @@ pub(crate) fn draw_task(drawing: &mut impl Drawing, timeline: &Timeline<'_>, dep
         .collect();
     for (number, core) in timeline.cores.iter().enumerate() {
         let group = drawing.group(&core.name, 3 * core.block + 1 + core.member as u32)?;
-        let mut by_lane: Vec<Vec<u32>> = vec![Vec::new(); crate::machine::Lane::ALL.len()];
+        let mut by_track: Vec<Vec<u32>> = vec![Vec::new(); crate::machine::Track::ALL.len()];
         for (index, instr) in core.instrs.iter().enumerate() {
-            by_lane[instr.lane as usize].push(index as u32);
+            by_track[instr.track as usize].push(index as u32);
         }
-        for lane in timeline.lanes(number) {
-            let track = drawing.track(group, lane.name(), crate::write::sort_index(lane))?;
-            let indices = &by_lane[lane as usize];
+        for row in timeline.tracks(number) {
+            let track = drawing.track(group, row.name(), crate::write::sort_index(row))?;
+            let indices = &by_track[row as usize];
             let same = |a: u32, b: u32| core.instrs[a as usize].entry == core.instrs[b as usize].entry;
             for family in indices.chunk_by(|&a, &b| same(a, b)) {
                 if depth == Depth::Full && family.len() > 1 {
@@ -106,7 +106,7 @@ fn draw_parent(
     drawing: &mut impl Drawing,
     timeline: &Timeline<'_>,
     core: usize,
-    track: Track,
+    track: DrawnTrack,
     family: &[u32],
     ticks: Ticks,
 ) -> io::Result<()> {
@@ -129,7 +129,7 @@ fn draw_instr(
     drawing: &mut impl Drawing,
     timeline: &Timeline<'_>,
     at: At,
-    track: Track,
+    track: DrawnTrack,
     depth: Depth,
     code: &str,
 ) -> io::Result<()> {

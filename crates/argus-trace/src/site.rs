@@ -8,7 +8,7 @@ use std::path::Path;
 use argus_tile::InstrLog;
 use rustc_hash::FxHashMap;
 
-use crate::machine::{Instr, Lane, Mnemonic, Role};
+use crate::machine::{Instr, Mnemonic, Role, Track};
 
 /// The address of the first site; each one is an instruction of four bytes.
 const FIRST_ADDRESS: u64 = 0x10d1_0000;
@@ -26,7 +26,7 @@ pub struct Site {
     pub file: u32,
     pub line: u32,
     pub mnemonic: Mnemonic,
-    pub lane: Lane,
+    pub track: Track,
     /// An instruction at this address, for what all of them share.
     pub(crate) example: (u32, u32),
 }
@@ -38,7 +38,7 @@ struct Key {
     opcode: u8,
     mnemonic: Mnemonic,
     part: u16,
-    lane: Lane,
+    track: Track,
     sync: u32,
 }
 
@@ -58,7 +58,7 @@ pub(crate) fn assign(
                 opcode: entry.opcode as u8,
                 mnemonic: instr.mnemonic,
                 part: instr.part,
-                lane: instr.lane,
+                track: instr.track,
                 sync: sync_key(instr.role),
             };
             instr.site = *numbers.entry(key).or_insert_with(|| {
@@ -71,7 +71,7 @@ pub(crate) fn assign(
     let place = |number: u32| {
         let (location, key, _) = &found[number as usize];
         let at = (location.file(), location.line(), location.column());
-        (at, key.opcode, key.sync, key.part, key.mnemonic, key.lane)
+        (at, key.opcode, key.sync, key.part, key.mnemonic, key.track)
     };
     sorted.sort_by(|&a, &b| place(a).cmp(&place(b)));
     let mut files: Vec<String> = Vec::new();
@@ -95,7 +95,7 @@ pub(crate) fn assign(
                 file,
                 line: location.line(),
                 mnemonic: key.mnemonic,
-                lane: key.lane,
+                track: key.track,
                 example: *example,
             });
         }

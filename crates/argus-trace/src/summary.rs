@@ -1,11 +1,11 @@
-//! The timeline in a few lines: how busy each lane is, what the length is made of, what to look at first.
+//! The timeline in a few lines: how busy each track is, what the length is made of, what to look at first.
 
 use std::collections::BTreeMap;
 
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
-use crate::machine::{At, Cause, Instr, Lane, Path, Role};
+use crate::machine::{At, Cause, Instr, Path, Role, Track};
 use crate::timeline::{Hazard, Timeline};
 
 /// What every output says about itself.
@@ -45,14 +45,14 @@ pub struct CoreSummary {
     /// When the core's last instruction ends.
     pub cycles: u64,
     pub time_us: f64,
-    pub lanes: Vec<LaneSummary>,
+    pub tracks: Vec<TrackSummary>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-pub struct LaneSummary {
-    pub lane: String,
+pub struct TrackSummary {
+    pub track: String,
     pub instructions: u64,
-    /// All cycles in which something lies on the lane.
+    /// All cycles in which something lies on the track.
     pub busy_cycles: u64,
     /// Those of them that are waits.
     pub waiting_cycles: u64,
@@ -64,8 +64,8 @@ pub struct LaneSummary {
 #[derive(Clone, Debug, Serialize)]
 pub struct CriticalChain {
     pub steps: u64,
-    /// Cycles of the chain by core and lane, the largest first. Waits count nowhere.
-    pub lanes: Vec<ChainLane>,
+    /// Cycles of the chain by core and track, the largest first. Waits count nowhere.
+    pub tracks: Vec<ChainTrack>,
     /// Cycles in which the chain only waited for the scalar stream to come by.
     pub issue_cycles: u64,
     /// The last steps, in the order of time.
@@ -73,16 +73,16 @@ pub struct CriticalChain {
 }
 
 #[derive(Clone, Debug, Serialize)]
-pub struct ChainLane {
+pub struct ChainTrack {
     pub core: String,
-    pub lane: &'static str,
+    pub track: &'static str,
     pub cycles: u64,
 }
 
 #[derive(Clone, Debug, Serialize)]
 pub struct ChainStep {
     pub core: String,
-    pub lane: &'static str,
+    pub track: &'static str,
     pub instruction: &'static str,
     pub start: u64,
     pub end: u64,
@@ -92,7 +92,7 @@ pub struct ChainStep {
 #[derive(Clone, Debug, Serialize)]
 pub struct TopRow {
     pub instruction: &'static str,
-    pub lane: &'static str,
+    pub track: &'static str,
     pub source: String,
     pub calls: u64,
     pub cycles: u64,
@@ -140,18 +140,18 @@ fn is_wait(instr: &Instr) -> bool {
 }
 
 fn core_summary(timeline: &Timeline<'_>, core: usize) -> CoreSummary {
-    let mut lanes: BTreeMap<Lane, (u64, u64, u64)> = BTreeMap::new();
+    let mut tracks: BTreeMap<Track, (u64, u64, u64)> = BTreeMap::new();
     for instr in &timeline.cores[core].instrs {
-        let (count, busy, waiting) = lanes.entry(instr.lane).or_default();
+        let (count, busy, waiting) = tracks.entry(instr.track).or_default();
         *count += 1;
         *busy += instr.cycles();
         *waiting += if is_wait(instr) { instr.cycles() } else { 0 };
     }
     let cycles = timeline.cores[core].instrs.iter().map(|instr| instr.end).max().unwrap_or(0);
-    let lanes = lanes
+    let tracks = tracks
         .into_iter()
-        .map(|(lane, (instructions, busy_cycles, waiting_cycles))| LaneSummary {
-            lane: lane.name().to_owned(),
+        .map(|(track, (instructions, busy_cycles, waiting_cycles))| TrackSummary {
+            track: track.name().to_owned(),
             instructions,
             busy_cycles,
             waiting_cycles,
@@ -162,7 +162,7 @@ fn core_summary(timeline: &Timeline<'_>, core: usize) -> CoreSummary {
         name: timeline.cores[core].name.clone(),
         cycles,
         time_us: timeline.ticks().us(cycles),
-        lanes,
+        tracks,
     }
 }
 
@@ -173,7 +173,7 @@ fn critical_chain(timeline: &Timeline<'_>) -> CriticalChain {
     });
     // Of several that end last, the first in program order.
     let mut at = ends.max_by_key(|&(end, at)| (end, std::cmp::Reverse(at))).map(|(_, at)| at);
-    let mut lanes: BTreeMap<(u32, Lane), u64> = BTreeMap::new();
+    let mut tracks: BTreeMap<(u32, Track), u64> = BTreeMap::new();
     let (mut steps, mut issue_cycles) = (0, 0);
     let mut last = Vec::new();
     // Where the next step begins: what lies between is time in which nothing of the chain ran.
@@ -184,7 +184,7 @@ fn critical_chain(timeline: &Timeline<'_>) -> CriticalChain {
             is_wait(instr) && matches!(instr.cause, Cause::After(cause) if is_set(timeline, cause));
         if !released {
             let end = instr.end.min(reached);
-            *lanes.entry((current.core, instr.lane)).or_default() += end.saturating_sub(instr.start);
+            *tracks.entry((current.core, instr.track)).or_default() += end.saturating_sub(instr.start);
             issue_cycles += reached.saturating_sub(instr.end);
             reached = instr.start.min(reached);
         }
@@ -192,7 +192,7 @@ fn critical_chain(timeline: &Timeline<'_>) -> CriticalChain {
         if last.len() < STEPS {
             last.push(ChainStep {
                 core: timeline.cores[current.core as usize].name.clone(),
-                lane: instr.lane.name(),
+                track: instr.track.name(),
                 instruction: instr.mnemonic.name(),
                 start: instr.start,
                 end: instr.end,
@@ -206,17 +206,17 @@ fn critical_chain(timeline: &Timeline<'_>) -> CriticalChain {
     }
     issue_cycles += reached;
     last.reverse();
-    let mut lanes: Vec<ChainLane> = lanes
+    let mut tracks: Vec<ChainTrack> = tracks
         .into_iter()
         .filter(|(_, cycles)| *cycles > 0)
-        .map(|((core, lane), cycles)| ChainLane {
+        .map(|((core, track), cycles)| ChainTrack {
             core: timeline.cores[core as usize].name.clone(),
-            lane: lane.name(),
+            track: track.name(),
             cycles,
         })
         .collect();
-    lanes.sort_by_key(|lane| std::cmp::Reverse(lane.cycles));
-    CriticalChain { steps, lanes, issue_cycles, last }
+    tracks.sort_by_key(|track| std::cmp::Reverse(track.cycles));
+    CriticalChain { steps, tracks, issue_cycles, last }
 }
 
 fn is_set(timeline: &Timeline<'_>, at: At) -> bool {
@@ -239,7 +239,7 @@ fn top(timeline: &Timeline<'_>) -> Vec<TopRow> {
         let site = &timeline.sites[site as usize];
         TopRow {
             instruction: site.mnemonic.name(),
-            lane: site.lane.name(),
+            track: site.track.name(),
             source: format!("{}:{}", timeline.files[site.file as usize], site.line),
             calls,
             cycles,
@@ -261,10 +261,10 @@ fn bytes(timeline: &Timeline<'_>) -> Vec<BytesRow> {
     rows.map(|(path, (bytes, cycles))| BytesRow { path: path.name(), bytes, cycles }).collect()
 }
 
-/// One sentence: which lane holds the chain up, what it does, and what that means.
+/// One sentence: which track holds the chain up, what it does, and what that means.
 fn bottleneck(timeline: &Timeline<'_>, summary: &Summary) -> String {
     let chain = &summary.critical_chain;
-    let Some(first) = chain.lanes.first() else {
+    let Some(first) = chain.tracks.first() else {
         return "The task runs no instruction.".to_owned();
     };
     let length = summary.cycles.max(1) as f64;
@@ -276,7 +276,7 @@ fn bottleneck(timeline: &Timeline<'_>, summary: &Summary) -> String {
             summary.cycles
         );
     }
-    let meaning = match first.lane {
+    let meaning = match first.track {
         "MTE2" => "loads from global memory",
         "MTE3" | "FIXP" => "stores and what leaves the core",
         "MTE1" => "moves from L1 to L0",
@@ -288,20 +288,20 @@ fn bottleneck(timeline: &Timeline<'_>, summary: &Summary) -> String {
         .cores
         .iter()
         .find(|core| core.name == first.core)
-        .and_then(|core| core.lanes.iter().find(|lane| lane.lane == first.lane))
-        .map_or(0.0, |lane| lane.share * 100.0);
-    let most = timeline_top(timeline, first.lane);
+        .and_then(|core| core.tracks.iter().find(|track| track.track == first.track))
+        .map_or(0.0, |track| track.share * 100.0);
+    let most = timeline_top(timeline, first.track);
     format!(
         "{} of {} holds {part:.0} % of the critical chain of {} cycles and is busy {busy:.0} % of the time{most}: the \
          task is bound by {meaning}.",
-        first.lane, first.core, summary.cycles
+        first.track, first.core, summary.cycles
     )
 }
 
-fn timeline_top(timeline: &Timeline<'_>, lane: &str) -> String {
+fn timeline_top(timeline: &Timeline<'_>, track: &str) -> String {
     let mut totals: FxHashMap<u32, u64> = FxHashMap::default();
     let instrs = timeline.cores.iter().flat_map(|core| &core.instrs);
-    for instr in instrs.filter(|instr| instr.lane.name() == lane && !instr.role.is_flag()) {
+    for instr in instrs.filter(|instr| instr.track.name() == track && !instr.role.is_flag()) {
         *totals.entry(instr.site).or_default() += instr.cycles();
     }
     let sites = (0..timeline.sites.len() as u32).filter_map(|site| Some((*totals.get(&site)?, site)));

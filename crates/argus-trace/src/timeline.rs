@@ -11,7 +11,7 @@ use serde::Serialize;
 use crate::hazard::{self, Found, Side};
 use crate::input::{GlobalBuffer, TaskLog, core_name};
 use crate::lower::{Channel, Channels, lower};
-use crate::machine::{At, Instr, Lane, Role};
+use crate::machine::{At, Instr, Role, Track};
 use crate::params::Params;
 use crate::region::Memory;
 use crate::schedule::{Pair, Program, Stuck, schedule};
@@ -156,7 +156,7 @@ pub struct CoreTimeline {
     pub name: String,
     pub member: Member,
     pub block: u32,
-    /// In program order; those of one lane are also in the order of time and do not overlap.
+    /// In program order; those of one track are also in the order of time and do not overlap.
     pub instrs: Vec<Instr>,
 }
 
@@ -237,13 +237,13 @@ impl<'a> Timeline<'a> {
         Ticks::at_mhz(self.params.mhz())
     }
 
-    /// The lanes of a core that hold anything, in the order in which they are drawn.
-    pub(crate) fn lanes(&self, core: usize) -> Vec<Lane> {
-        let mut used = [false; Lane::ALL.len()];
+    /// The tracks of a core that hold anything, in the order in which they are drawn.
+    pub(crate) fn tracks(&self, core: usize) -> Vec<Track> {
+        let mut used = [false; Track::ALL.len()];
         for instr in &self.cores[core].instrs {
-            used[instr.lane as usize] = true;
+            used[instr.track as usize] = true;
         }
-        Lane::ALL.into_iter().filter(|lane| used[*lane as usize]).collect()
+        Track::ALL.into_iter().filter(|track| used[*track as usize]).collect()
     }
 }
 

@@ -172,15 +172,15 @@ fn collect(args: &DumpArgs) -> Result<Collect, Failure> {
             Err(Failure::usage(anyhow!("--capture-memory is for --collect after-sync")))
         }
         (When::AfterSync, memory) => {
-            let memory_per_lane = memory.unwrap_or(argus_capture::CaptureConfig::AFTER_SYNC_BYTES as u64);
-            let memory_per_lane = usize::try_from(memory_per_lane).unwrap_or(usize::MAX);
-            if memory_per_lane < 16 * ENTRY_BYTES {
+            let memory_per_ring = memory.unwrap_or(argus_capture::CaptureConfig::AFTER_SYNC_BYTES as u64);
+            let memory_per_ring = usize::try_from(memory_per_ring).unwrap_or(usize::MAX);
+            if memory_per_ring < 16 * ENTRY_BYTES {
                 return Err(Failure::usage(anyhow!(
                     "--capture-memory must be at least {} bytes",
                     16 * ENTRY_BYTES
                 )));
             }
-            Ok(Collect::AfterSync { memory_per_lane })
+            Ok(Collect::AfterSync { memory_per_ring })
         }
     }
 }

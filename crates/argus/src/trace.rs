@@ -71,7 +71,7 @@ fn check(directory: &Path, json: bool) -> Result<ExitCode, Failure> {
             "schema": "argus-trace-check-1",
             "status": "valid",
             "cores": report.cores,
-            "lanes": report.lanes,
+            "tracks": report.tracks,
             "slices": report.slices,
             "flows": report.flows,
             "unpaired_flags": report.unpaired_flags,
@@ -82,10 +82,10 @@ fn check(directory: &Path, json: bool) -> Result<ExitCode, Failure> {
         }))?;
     } else {
         output::print(&format!(
-            "{GOOD}VALID{GOOD:#}  {} cores, {} lanes, {} slices, {} flows, {} addresses, {} source files; \
+            "{GOOD}VALID{GOOD:#}  {} cores, {} tracks, {} slices, {} flows, {} addresses, {} source files; \
              {} flags that nobody waits for\n",
             report.cores.len(),
-            report.lanes,
+            report.tracks,
             report.slices,
             report.flows,
             report.addresses,

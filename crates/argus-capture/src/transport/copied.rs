@@ -6,14 +6,14 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use argus_abi::capture::ENTRY_BYTES;
-use argus_sync::lane::{ConsumerCursor, ConsumerLine, LaneControl, LaneShape, ProducerLine};
+use argus_sync::ring::{ConsumerCursor, ConsumerLine, ProducerLine, RingControl, RingShape};
 use thiserror::Error;
 
-use super::{LaneSource, check_counters, check_shape};
+use super::{RingSource, check_counters, check_shape};
 use crate::error::CaptureError;
-use crate::ring::{EntryBytes, LaneLayout, Span};
+use crate::ring::{EntryBytes, RingLayout, Span};
 
-/// What was to be copied is not the lane's.
+/// What was to be copied is not the ring's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]
 #[error("{len} bytes at offset {offset} are not its own")]
 pub struct CopyError {
@@ -21,13 +21,13 @@ pub struct CopyError {
     pub len: u64,
 }
 
-/// The only two things a host can do to a lane whose memory it does not share. Offsets count from the lane's
+/// The only two things a host can do to a ring whose memory it does not share. Offsets count from the ring's
 /// beginning, wherever that is on the other side.
 ///
 /// Operations take effect in the order of the calls: a copy sees everything the device had published when an
 /// earlier copy saw its count, and an acknowledgement is seen only after earlier copies were made.
 pub trait CopyFrom: Send {
-    /// Copies bytes of the lane out.
+    /// Copies bytes of the ring out.
     fn copy_from(&self, offset: u64, into: &mut [u8]) -> Result<(), CopyError>;
 
     /// Writes one word: how far the host has read.
@@ -44,12 +44,12 @@ const LOOK_SHARE: u64 = 16;
 /// ...or come this seldom, whichever allows one first.
 const LOOK_GAP: Duration = Duration::from_micros(200);
 
-/// A lane that is read by copies.
+/// A ring that is read by copies.
 #[derive(Debug)]
 pub struct Copied<C> {
-    lane: u16,
+    number: u16,
     device: C,
-    layout: LaneLayout,
+    layout: RingLayout,
     /// What was copied out of the device.
     cursor: ConsumerCursor,
     /// Copied and not yet taken.
@@ -88,13 +88,13 @@ impl Unread {
 
 impl<C: CopyFrom> Copied<C> {
     pub(crate) fn new(
-        lane: u16,
+        number: u16,
         device: C,
-        layout: LaneLayout,
+        layout: RingLayout,
         copied: Arc<AtomicU64>,
     ) -> Result<Copied<C>, CaptureError> {
         let source = Copied {
-            lane,
+            number,
             device,
             layout,
             cursor: ConsumerCursor::default(),
@@ -104,20 +104,20 @@ impl<C: CopyFrom> Copied<C> {
             last_look: Instant::now(),
             copied,
         };
-        let mut shape = [0; size_of::<LaneShape>()];
-        source.copy(offset_of!(LaneControl, shape) as u64, &mut shape)?;
+        let mut shape = [0; size_of::<RingShape>()];
+        source.copy(offset_of!(RingControl, shape) as u64, &mut shape)?;
         let word = |at| word(&shape, at);
-        // Magic, version and lane share the first word.
+        // Magic, version and ring share the first word.
         let first = word(0).to_ne_bytes();
-        let shape = LaneShape {
+        let shape = RingShape {
             magic: u32::from_ne_bytes([first[0], first[1], first[2], first[3]]),
             version: u16::from_ne_bytes([first[4], first[5]]),
-            lane: u16::from_ne_bytes([first[6], first[7]]),
-            entry_bytes: word(offset_of!(LaneShape, entry_bytes)),
-            entry_capacity: word(offset_of!(LaneShape, entry_capacity)),
-            payload_capacity: word(offset_of!(LaneShape, payload_capacity)),
+            ring: u16::from_ne_bytes([first[6], first[7]]),
+            entry_bytes: word(offset_of!(RingShape, entry_bytes)),
+            entry_capacity: word(offset_of!(RingShape, entry_capacity)),
+            payload_capacity: word(offset_of!(RingShape, payload_capacity)),
         };
-        check_shape(&shape, lane, layout)?;
+        check_shape(&shape, number, layout)?;
         Ok(source)
     }
 
@@ -126,14 +126,14 @@ impl<C: CopyFrom> Copied<C> {
     }
 
     fn acknowledge(&self, word: usize, value: u64) -> Result<(), CaptureError> {
-        let at = offset_of!(LaneControl, consumer) + word;
+        let at = offset_of!(RingControl, consumer) + word;
         Ok(self.device.acknowledge(at as u64, value)?)
     }
 
     /// One copy of the producer's line.
     fn look(&mut self) -> Result<(), CaptureError> {
         let mut line = [0; LOOK_BYTES];
-        self.copy(offset_of!(LaneControl, producer) as u64, &mut line)?;
+        self.copy(offset_of!(RingControl, producer) as u64, &mut line)?;
         self.looked += LOOK_BYTES as u64;
         self.cursor.entries_published = word(&line, offset_of!(ProducerLine, entries_published));
         self.cursor.payload_published = word(&line, offset_of!(ProducerLine, payload_published));
@@ -167,9 +167,9 @@ pub(crate) fn word(line: &[u8], at: usize) -> u64 {
     u64::from_ne_bytes(bytes)
 }
 
-impl<C: CopyFrom> LaneSource for Copied<C> {
-    fn lane(&self) -> u16 {
-        self.lane
+impl<C: CopyFrom> RingSource for Copied<C> {
+    fn number(&self) -> u16 {
+        self.number
     }
 
     fn refresh(&mut self, urgent: bool) -> Result<(), CaptureError> {
@@ -183,7 +183,7 @@ impl<C: CopyFrom> LaneSource for Copied<C> {
             self.look()?;
         }
         self.last_look = Instant::now();
-        check_counters(&self.cursor, self.lane, self.layout)
+        check_counters(&self.cursor, self.number, self.layout)
     }
 
     fn entries_ready(&self) -> u64 {
@@ -197,7 +197,7 @@ impl<C: CopyFrom> LaneSource for Copied<C> {
                 return Ok(None);
             }
             let span = Span::new(self.cursor.entries, ready, self.layout.entry_capacity);
-            let offset = LaneLayout::ENTRIES_AT + span.at * ENTRY_BYTES as u64;
+            let offset = RingLayout::ENTRIES_AT + span.at * ENTRY_BYTES as u64;
             copy(&self.device, offset, self.entries.renew(span.first * ENTRY_BYTES as u64), &self.copied)?;
             self.cursor.entries += span.first;
             self.acknowledge(offset_of!(ConsumerLine, entries_consumed), self.cursor.entries)?;

@@ -1,33 +1,33 @@
 //! The rings are mapped into the host, which reads them in place while the run goes on.
 
-use super::{LaneSource, check_counters, check_shape};
+use super::{RingSource, check_counters, check_shape};
 use crate::error::CaptureError;
 use crate::ring::{ConsumerHalf, EntryBytes};
 
-/// A lane that is read where it lies.
+/// A ring that is read where it lies.
 #[derive(Debug)]
 pub struct Mapped {
-    lane: u16,
+    number: u16,
     ring: ConsumerHalf,
     /// Entries taken at the last acknowledgement.
     settled: u64,
 }
 
 impl Mapped {
-    pub(crate) fn new(lane: u16, ring: ConsumerHalf) -> Result<Mapped, CaptureError> {
-        check_shape(&ring.control().shape, lane, ring.layout())?;
-        Ok(Mapped { lane, ring, settled: 0 })
+    pub(crate) fn new(number: u16, ring: ConsumerHalf) -> Result<Mapped, CaptureError> {
+        check_shape(&ring.control().shape, number, ring.layout())?;
+        Ok(Mapped { number, ring, settled: 0 })
     }
 }
 
-impl LaneSource for Mapped {
-    fn lane(&self) -> u16 {
-        self.lane
+impl RingSource for Mapped {
+    fn number(&self) -> u16 {
+        self.number
     }
 
     fn refresh(&mut self, _urgent: bool) -> Result<(), CaptureError> {
         self.ring.refresh();
-        check_counters(&self.ring.cursor, self.lane, self.ring.layout())
+        check_counters(&self.ring.cursor, self.number, self.ring.layout())
     }
 
     fn entries_ready(&self) -> u64 {

@@ -9,7 +9,7 @@ use argus_gm::GlobalMemory;
 
 use crate::support::{Memory, Random, argument, buffer, task};
 
-/// Four lanes of tasks with two tensors of 16 KiB and a scalar each, at a pace at which the collector often
+/// Four rings of tasks with two tensors of 16 KiB and a scalar each, at a pace at which the collector often
 /// finds nothing.
 #[test]
 fn bytes_copied_are_at_most_a_tenth_more_than_new_bytes() {
@@ -22,20 +22,20 @@ fn bytes_copied_are_at_most_a_tenth_more_than_new_bytes() {
         let view = buffer(&memory, &Random(31).bytes(16 << 10));
         let config = match transport {
             TransportKind::AfterSync => CaptureConfig::after_sync(4, 64 << 20),
-            _ => CaptureConfig { payload_bytes_per_lane: 64 << 10, ..CaptureConfig::streaming(4, transport) },
+            _ => CaptureConfig { payload_bytes_per_ring: 64 << 10, ..CaptureConfig::streaming(4, transport) },
         };
-        let (session, lanes) = Session::start(config, Memory::default()).unwrap();
+        let (session, rings) = Session::start(config, Memory::default()).unwrap();
         std::thread::scope(|scope| {
-            for mut lane in lanes {
+            for mut ring in rings {
                 let (memory, view) = (&memory, &view);
                 scope.spawn(move || {
                     for id in 0..500 {
                         for _ in 0..2 {
-                            let done = lane.argument(argument(id, Some(view)), Some(view), memory);
+                            let done = ring.argument(argument(id, Some(view)), Some(view), memory);
                             assert_eq!(done, Recorded::Whole);
                         }
-                        assert_eq!(lane.argument(argument(id, None), None, memory), Recorded::Whole);
-                        assert_eq!(lane.task(task(id)), Recorded::Whole);
+                        assert_eq!(ring.argument(argument(id, None), None, memory), Recorded::Whole);
+                        assert_eq!(ring.task(task(id)), Recorded::Whole);
                         if let Some(pace) = pace {
                             std::thread::sleep(pace);
                         }
@@ -59,11 +59,11 @@ fn bytes_copied_are_at_most_a_tenth_more_than_new_bytes() {
 fn a_stream_of_scalars_is_copied_in_batches() {
     let memory = Arc::new(GlobalMemory::new());
     let config = CaptureConfig::streaming(1, TransportKind::Copied);
-    let (session, mut lanes) = Session::start(config, Memory::default()).unwrap();
+    let (session, mut rings) = Session::start(config, Memory::default()).unwrap();
     for id in 0..200_000 {
-        assert_eq!(lanes[0].argument(argument(id, None), None, &memory), Recorded::Whole);
+        assert_eq!(rings[0].argument(argument(id, None), None, &memory), Recorded::Whole);
     }
-    drop(lanes);
+    drop(rings);
     let (_, account) = session.finish();
     assert!(account.is_complete());
     let ratio = account.bytes_copied as f64 / (200_000 * ENTRY_BYTES) as f64;
@@ -73,9 +73,9 @@ fn a_stream_of_scalars_is_copied_in_batches() {
 #[test]
 fn nothing_is_copied_from_mapped_lanes() {
     let config = CaptureConfig::streaming(1, TransportKind::Mapped);
-    let (session, mut lanes) = Session::start(config, Memory::default()).unwrap();
-    assert_eq!(lanes[0].task(task(1)), Recorded::Whole);
-    drop(lanes);
+    let (session, mut rings) = Session::start(config, Memory::default()).unwrap();
+    assert_eq!(rings[0].task(task(1)), Recorded::Whole);
+    drop(rings);
     let (_, account) = session.finish();
     assert!(account.is_complete());
     assert_eq!(account.bytes_copied, 0);

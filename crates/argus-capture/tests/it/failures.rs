@@ -12,20 +12,20 @@ use crate::support::{Item, Memory, Random, STREAMING, TRANSPORTS, argument, buff
 const ENTRIES: u64 = 5_000;
 const BYTES: u64 = 700;
 
-/// Two lanes full of arguments into a sink that gives up midway. The recording threads must end by
+/// Two rings full of arguments into a sink that gives up midway. The recording threads must end by
 /// themselves, soon.
 fn run_against(transport: TransportKind, sink: Memory) -> (Option<Memory>, Account) {
     let memory = Arc::new(GlobalMemory::new());
     let view = buffer(&memory, &Random(21).bytes(BYTES as usize));
-    let (session, lanes) = Session::start(config(transport, 2), sink).unwrap();
+    let (session, rings) = Session::start(config(transport, 2), sink).unwrap();
     let start = Instant::now();
     std::thread::scope(|scope| {
-        for mut lane in lanes {
+        for mut ring in rings {
             let (memory, view) = (&memory, &view);
             scope.spawn(move || {
                 for id in 0..ENTRIES {
                     // Whole or lost, whichever the ring still takes.
-                    let _ = lane.argument(argument(id, Some(view)), Some(view), memory);
+                    let _ = ring.argument(argument(id, Some(view)), Some(view), memory);
                 }
             });
         }
@@ -35,13 +35,13 @@ fn run_against(transport: TransportKind, sink: Memory) -> (Option<Memory>, Accou
     (sink, account)
 }
 
-/// Everything recorded is either delivered or lost, lane by lane.
+/// Everything recorded is either delivered or lost, ring by ring.
 fn assert_adds_up(account: &Account) {
     assert!(!account.is_complete());
-    for lane in &account.ledger.rings {
-        assert_eq!(lane.entries + lane.lost_entries, ENTRIES, "{lane:?}");
-        assert_eq!(lane.payload_bytes + lane.lost_bytes, ENTRIES * BYTES, "{lane:?}");
-        assert_eq!(lane.payload_bytes, lane.arguments * BYTES);
+    for ring in &account.ledger.rings {
+        assert_eq!(ring.entries + ring.lost_entries, ENTRIES, "{ring:?}");
+        assert_eq!(ring.payload_bytes + ring.lost_bytes, ENTRIES * BYTES, "{ring:?}");
+        assert_eq!(ring.payload_bytes, ring.arguments * BYTES);
     }
     assert!(account.ledger.total().lost_entries > 0);
 }
@@ -77,10 +77,10 @@ fn a_sink_that_fails_is_left_alone_and_the_lanes_are_drained() {
 fn a_sink_that_fails_inside_a_payload() {
     for transport in TRANSPORTS {
         let sink = Memory { fail_in_payload: true, ..Memory::default() };
-        let (sink, account) = capture(transport, sink, |lane, memory| {
+        let (sink, account) = capture(transport, sink, |ring, memory| {
             let view = buffer(memory, &vec![3; 5 << 20]);
             for id in 0..3 {
-                assert_eq!(lane.argument(argument(id, Some(&view)), Some(&view), memory), Recorded::Whole);
+                assert_eq!(ring.argument(argument(id, Some(&view)), Some(&view), memory), Recorded::Whole);
             }
         });
         assert!(matches!(account.failure, Some(CaptureError::Sink(_))));
@@ -95,13 +95,13 @@ fn a_sink_that_fails_inside_a_payload() {
 fn a_recorder_inside_a_payload_notices_too() {
     for transport in STREAMING {
         let sink = Memory { panic_at: Some(0), ..Memory::default() };
-        let (sink, account) = capture(transport, sink, |lane, memory| {
+        let (sink, account) = capture(transport, sink, |ring, memory| {
             let view = buffer(memory, &vec![3; 20 << 20]);
-            assert_eq!(lane.argument(argument(0, Some(&view)), Some(&view), memory), Recorded::Lost);
+            assert_eq!(ring.argument(argument(0, Some(&view)), Some(&view), memory), Recorded::Lost);
             // From now on nothing waits: a thousand of these would otherwise take long.
             let start = Instant::now();
             for id in 0..1000 {
-                assert_eq!(lane.argument(argument(id, Some(&view)), Some(&view), memory), Recorded::Lost);
+                assert_eq!(ring.argument(argument(id, Some(&view)), Some(&view), memory), Recorded::Lost);
             }
             assert!(start.elapsed() < Duration::from_secs(5));
         });
@@ -117,27 +117,27 @@ fn after_sync_that_does_not_fit_counts_exactly_what_is_missing() {
     let view = buffer(&memory, &[9; 1000]);
     let large = buffer(&memory, &[8; 10_000]);
     let sizes = CaptureConfig {
-        lanes: 1,
-        entries_per_lane: 12,
-        payload_bytes_per_lane: 4096,
+        rings: 1,
+        entries_per_ring: 12,
+        payload_bytes_per_ring: 4096,
         transport: TransportKind::AfterSync,
     };
-    let (session, mut lanes) = Session::start(sizes, Memory::default()).unwrap();
-    let lane = &mut lanes[0];
-    assert_eq!(lane.argument(argument(0, Some(&large)), Some(&large), &memory), Recorded::Lost);
+    let (session, mut rings) = Session::start(sizes, Memory::default()).unwrap();
+    let ring = &mut rings[0];
+    assert_eq!(ring.argument(argument(0, Some(&large)), Some(&large), &memory), Recorded::Lost);
     for id in 0..4 {
-        assert_eq!(lane.argument(argument(id, Some(&view)), Some(&view), &memory), Recorded::Whole);
+        assert_eq!(ring.argument(argument(id, Some(&view)), Some(&view), &memory), Recorded::Whole);
     }
-    assert_eq!(lane.argument(argument(4, Some(&view)), Some(&view), &memory), Recorded::Lost);
+    assert_eq!(ring.argument(argument(4, Some(&view)), Some(&view), &memory), Recorded::Lost);
     for id in 0..8 {
-        assert_eq!(lane.task(task(id)), Recorded::Whole);
+        assert_eq!(ring.task(task(id)), Recorded::Whole);
     }
-    assert_eq!(lane.task(task(8)), Recorded::Lost);
+    assert_eq!(ring.task(task(8)), Recorded::Lost);
     assert_eq!(
-        lane.edges(TaskId::new(0, 8), &[(TaskId::new(0, 1), EdgeReason::Explicit); 25]),
+        ring.edges(TaskId::new(0, 8), &[(TaskId::new(0, 1), EdgeReason::Explicit); 25]),
         Recorded::Lost
     );
-    drop(lanes);
+    drop(rings);
     let (sink, account) = session.finish();
     let total = account.ledger.total();
     assert_eq!((total.entries, total.arguments, total.payload_bytes), (12, 4, 4000));
@@ -153,12 +153,12 @@ fn after_sync_that_does_not_fit_counts_exactly_what_is_missing() {
 #[test]
 fn finishing_with_an_open_lane_is_a_failure_and_no_hang() {
     for transport in TRANSPORTS {
-        let (session, mut lanes) = Session::start(config(transport, 2), Memory::default()).unwrap();
-        assert_eq!(lanes[1].task(task(5)), Recorded::Whole);
-        let kept = lanes.remove(1);
-        drop(lanes);
+        let (session, mut rings) = Session::start(config(transport, 2), Memory::default()).unwrap();
+        assert_eq!(rings[1].task(task(5)), Recorded::Whole);
+        let kept = rings.remove(1);
+        drop(rings);
         let (sink, account) = session.finish();
-        assert!(matches!(account.failure, Some(CaptureError::StillOpen { lane: 1 })), "{account:?}");
+        assert!(matches!(account.failure, Some(CaptureError::StillOpen { ring: 1 })), "{account:?}");
         assert_eq!(sink.unwrap().items.len(), 1);
         // It goes on into the void and waits for nobody.
         let mut kept = kept;
@@ -174,12 +174,12 @@ fn finishing_with_an_open_lane_is_a_failure_and_no_hang() {
 fn an_abandoned_session_frees_its_recorders() {
     for transport in TRANSPORTS {
         let memory = Arc::new(GlobalMemory::new());
-        let (session, mut lanes) = Session::start(config(transport, 1), Memory::default()).unwrap();
+        let (session, mut rings) = Session::start(config(transport, 1), Memory::default()).unwrap();
         drop(session);
         let view = buffer(&memory, &[1; 100_000]);
         let mut lost = false;
         for id in 0..1000 {
-            lost |= lanes[0].argument(argument(id, Some(&view)), Some(&view), &memory) == Recorded::Lost;
+            lost |= rings[0].argument(argument(id, Some(&view)), Some(&view), &memory) == Recorded::Lost;
         }
         assert!(lost);
     }

@@ -64,10 +64,10 @@ fn every_type_and_kind_of_view_equals_the_naive_gather() {
             let base = Tensor::contiguous(addr, dtype, &[3, 5, 6, 8]).unwrap();
             let views = views(&base);
             let (sink, account) =
-                capture_in(&memory, config(transport, 1), Memory::default(), |lane, memory| {
+                capture_in(&memory, config(transport, 1), Memory::default(), |ring, memory| {
                     for view in &views {
                         assert_eq!(
-                            lane.argument(argument(1, Some(view)), Some(view), memory),
+                            ring.argument(argument(1, Some(view)), Some(view), memory),
                             Recorded::Whole
                         );
                     }
@@ -111,10 +111,10 @@ fn random_views_through_tiny_rings() {
         views.push(view);
     }
     let mut tiny = config(TransportKind::Mapped, 1);
-    (tiny.entries_per_lane, tiny.payload_bytes_per_lane) = (2, 64);
-    let (sink, account) = capture_in(&memory, tiny, Memory::default(), |lane, memory| {
+    (tiny.entries_per_ring, tiny.payload_bytes_per_ring) = (2, 64);
+    let (sink, account) = capture_in(&memory, tiny, Memory::default(), |ring, memory| {
         for view in &views {
-            assert_eq!(lane.argument(argument(1, Some(view)), Some(view), memory), Recorded::Whole);
+            assert_eq!(ring.argument(argument(1, Some(view)), Some(view), memory), Recorded::Whole);
         }
     });
     assert!(account.is_complete(), "{account:?}");
@@ -127,7 +127,7 @@ fn random_views_through_tiny_rings() {
 #[test]
 fn what_cannot_be_read_is_skipped_with_its_reason() {
     let mut good = Tensor::contiguous(0, DType::F32, &[8]).unwrap();
-    let (sink, account) = capture(TransportKind::Mapped, Memory::default(), |lane, memory| {
+    let (sink, account) = capture(TransportKind::Mapped, Memory::default(), |ring, memory| {
         good = buffer(memory, &[5; 32]);
         let mut beyond = good;
         beyond.shapes[0] = 33;
@@ -152,9 +152,9 @@ fn what_cannot_be_read_is_skipped_with_its_reason() {
         for (view, reason) in expected {
             let mut entry = argument(3, Some(&good));
             (entry.arg_index, entry.stage) = (4, 1);
-            assert_eq!(lane.argument(entry, Some(&view), memory), Recorded::Skipped(reason));
+            assert_eq!(ring.argument(entry, Some(&view), memory), Recorded::Skipped(reason));
         }
-        let whole = lane.argument(argument(4, Some(&good)), Some(&good), memory);
+        let whole = ring.argument(argument(4, Some(&good)), Some(&good), memory);
         assert_eq!(whole, Recorded::Whole);
     });
     assert!(account.is_complete());
@@ -169,16 +169,16 @@ fn what_cannot_be_read_is_skipped_with_its_reason() {
 
 #[test]
 fn scalars_and_unwanted_payloads_carry_none() {
-    let (sink, account) = capture(TransportKind::Copied, Memory::default(), |lane, memory| {
+    let (sink, account) = capture(TransportKind::Copied, Memory::default(), |ring, memory| {
         let view = buffer(memory, &[1; 100]);
         let mut unwanted = argument(1, Some(&view));
         unwanted.flags = argument_flags::NO_PAYLOAD;
-        assert_eq!(lane.argument(argument(2, None), None, memory), Recorded::Whole);
-        assert_eq!(lane.argument(unwanted, Some(&view), memory), Recorded::Whole);
+        assert_eq!(ring.argument(argument(2, None), None, memory), Recorded::Whole);
+        assert_eq!(ring.argument(unwanted, Some(&view), memory), Recorded::Whole);
         // Not even looked at.
         let mut nowhere = view;
         nowhere.addr = 8;
-        assert_eq!(lane.argument(unwanted, Some(&nowhere), memory), Recorded::Whole);
+        assert_eq!(ring.argument(unwanted, Some(&nowhere), memory), Recorded::Whole);
     });
     assert!(account.is_complete());
     assert_eq!(account.ledger.total().payload_bytes, 0);
@@ -193,10 +193,10 @@ fn scalars_and_unwanted_payloads_carry_none() {
 /// The payload is the content at the moment of recording, even if the buffer is freed right after.
 #[test]
 fn a_payload_is_a_copy() {
-    let (sink, account) = capture(TransportKind::Mapped, Memory::default(), |lane, memory| {
+    let (sink, account) = capture(TransportKind::Mapped, Memory::default(), |ring, memory| {
         let device = memory.allocate(4096, Fill::Poison).unwrap();
         let view = Tensor::contiguous(device.addr, DType::U8, &[4096]).unwrap();
-        assert_eq!(lane.argument(argument(1, Some(&view)), Some(&view), memory), Recorded::Whole);
+        assert_eq!(ring.argument(argument(1, Some(&view)), Some(&view), memory), Recorded::Whole);
         memory.write(device.addr, &[0; 4096]).unwrap();
         memory.free(device.addr).unwrap();
     });

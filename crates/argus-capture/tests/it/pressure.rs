@@ -25,16 +25,16 @@ fn press(entries: u64, slow: Option<Duration>, sizes: CaptureConfig) {
     let memory = Arc::new(GlobalMemory::new());
     let base = buffer(&memory, &content);
     let sink = Memory { slow, ..Memory::default() };
-    let (session, lanes) = Session::start(sizes, sink).unwrap();
+    let (session, rings) = Session::start(sizes, sink).unwrap();
     std::thread::scope(|scope| {
-        for (thread, mut lane) in (0..THREADS).zip(lanes) {
+        for (thread, mut ring) in (0..THREADS).zip(rings) {
             let memory = &memory;
             scope.spawn(move || {
                 for index in 0..entries / THREADS {
                     let task_id = thread << 32 | index;
                     let (start, len) = extent(task_id);
                     let view = base.view(&[len], &[start]).unwrap();
-                    let done = lane.argument(argument(task_id, Some(&view)), Some(&view), memory);
+                    let done = ring.argument(argument(task_id, Some(&view)), Some(&view), memory);
                     assert_eq!(done, Recorded::Whole);
                 }
             });
@@ -50,8 +50,8 @@ fn press(entries: u64, slow: Option<Duration>, sizes: CaptureConfig) {
         let (start, len) = extent(entry.task_id);
         let (start, len) = (start as usize, len as usize);
         assert!(payload == content[start..start + len], "payload of {:#x}", entry.task_id);
-        let index = next.entry(entry.header.lane).or_insert(0u64);
-        assert_eq!(entry.task_id, u64::from(entry.header.lane) << 32 | *index, "order within the lane");
+        let index = next.entry(entry.header.ring).or_insert(0u64);
+        assert_eq!(entry.task_id, u64::from(entry.header.ring) << 32 | *index, "order within the ring");
         *index += 1;
     }
     assert!(next.values().all(|&count| count == entries / THREADS));
@@ -61,8 +61,8 @@ fn press(entries: u64, slow: Option<Duration>, sizes: CaptureConfig) {
 fn a_hundred_thousand_entries_through_tiny_rings() {
     for transport in STREAMING {
         let sizes = CaptureConfig {
-            entries_per_lane: 8,
-            payload_bytes_per_lane: 1024,
+            entries_per_ring: 8,
+            payload_bytes_per_ring: 1024,
             ..config(transport, THREADS as usize)
         };
         press(100_000, None, sizes);
@@ -81,15 +81,15 @@ fn a_slow_sink_makes_recorders_wait_and_loses_nothing() {
 fn waiting_is_visible_while_it_lasts() {
     for transport in STREAMING {
         let sink = Memory { slow: Some(Duration::from_millis(30)), ..Memory::default() };
-        let sizes = CaptureConfig { entries_per_lane: 2, ..config(transport, 1) };
-        let (session, mut lanes) = Session::start(sizes, sink).unwrap();
+        let sizes = CaptureConfig { entries_per_ring: 2, ..config(transport, 1) };
+        let (session, mut rings) = Session::start(sizes, sink).unwrap();
         let status = session.status();
         assert!(!status.is_waiting());
         let before = status.progress();
         std::thread::scope(|scope| {
             scope.spawn(move || {
                 for id in 0..12 {
-                    assert_eq!(lanes[0].task(task(id)), Recorded::Whole);
+                    assert_eq!(rings[0].task(task(id)), Recorded::Whole);
                 }
             });
             let start = Instant::now();
@@ -102,8 +102,8 @@ fn waiting_is_visible_while_it_lasts() {
         let (sink, account) = session.finish();
         assert!(account.is_complete());
         assert!(!status.is_waiting());
-        let lane = account.ledger.rings[0];
-        assert!(lane.waits > 0 && lane.wait_ns > 1_000_000, "{lane:?}");
+        let ring = account.ledger.rings[0];
+        assert!(ring.waits > 0 && ring.wait_ns > 1_000_000, "{ring:?}");
         assert_eq!(sink.unwrap().items.len(), 12);
     }
 }
@@ -114,9 +114,9 @@ fn an_idle_collector_reacts_and_flushes() {
     for transport in STREAMING {
         let sink = Memory::default();
         let flushes = Arc::clone(&sink.flushes);
-        let (session, mut lanes) = Session::start(config(transport, 1), sink).unwrap();
+        let (session, mut rings) = Session::start(config(transport, 1), sink).unwrap();
         for id in 0..3 {
-            assert_eq!(lanes[0].task(task(id)), Recorded::Whole);
+            assert_eq!(rings[0].task(task(id)), Recorded::Whole);
             let start = Instant::now();
             while flushes.load(Ordering::Relaxed) as u64 <= id {
                 // Generous: the machine may be busy. Usually this takes a few milliseconds.
@@ -124,7 +124,7 @@ fn an_idle_collector_reacts_and_flushes() {
                 std::thread::sleep(Duration::from_millis(1));
             }
         }
-        drop(lanes);
+        drop(rings);
         let (sink, account) = session.finish();
         assert!(account.is_complete());
         assert_eq!(sink.unwrap().items.len(), 3);

@@ -15,14 +15,14 @@ use crate::support::{
 fn a_payload_larger_than_the_ring_comes_out_whole() {
     let content = Random(1).bytes(10 << 20);
     for transport in TRANSPORTS {
-        let (sink, account) = capture(transport, Memory::default(), |lane, memory| {
+        let (sink, account) = capture(transport, Memory::default(), |ring, memory| {
             let view = buffer(memory, &content);
             for task_id in 0..2 {
                 assert_eq!(
-                    lane.argument(argument(task_id, Some(&view)), Some(&view), memory),
+                    ring.argument(argument(task_id, Some(&view)), Some(&view), memory),
                     Recorded::Whole
                 );
-                assert_eq!(lane.task(task(task_id)), Recorded::Whole);
+                assert_eq!(ring.task(task(task_id)), Recorded::Whole);
             }
         });
         assert!(account.is_complete(), "{transport:?}: {account:?}");
@@ -42,13 +42,13 @@ fn sizes_around_the_ring_and_its_quarter() {
     let sizes: Vec<usize> = (1..=1100).step_by(3).chain([63, 64, 65, 127, 128, 129, 255, 256, 257]).collect();
     for transport in STREAMING {
         let mut config = config(transport, 1);
-        (config.entries_per_lane, config.payload_bytes_per_lane) = (3, 256);
+        (config.entries_per_ring, config.payload_bytes_per_ring) = (3, 256);
         let memory = Arc::new(GlobalMemory::new());
-        let (sink, account) = capture_in(&memory, config, Memory::default(), |lane, memory| {
+        let (sink, account) = capture_in(&memory, config, Memory::default(), |ring, memory| {
             let base = buffer(memory, &content);
             for &size in &sizes {
                 let view = base.view(&[size as u32], &[(size % 90) as u32]).unwrap();
-                assert_eq!(lane.argument(argument(0, Some(&view)), Some(&view), memory), Recorded::Whole);
+                assert_eq!(ring.argument(argument(0, Some(&view)), Some(&view), memory), Recorded::Whole);
             }
         });
         assert!(account.is_complete(), "{transport:?}: {account:?}");
@@ -77,9 +77,9 @@ fn a_very_large_tensor_passes_through_a_small_ring() {
     }
     let view = Tensor::contiguous(device.addr, DType::F32, &[(len >> 20) as u32, 1 << 18]).unwrap();
     for transport in STREAMING {
-        let (session, mut lanes) = Session::start(config(transport, 1), Hashing::default()).unwrap();
-        assert_eq!(lanes[0].argument(argument(0, Some(&view)), Some(&view), &memory), Recorded::Whole);
-        drop(lanes);
+        let (session, mut rings) = Session::start(config(transport, 1), Hashing::default()).unwrap();
+        assert_eq!(rings[0].argument(argument(0, Some(&view)), Some(&view), &memory), Recorded::Whole);
+        drop(rings);
         let (sink, account) = session.finish();
         assert!(account.is_complete(), "{account:?}");
         assert_eq!(account.ledger.total().payload_bytes, len);
@@ -129,15 +129,15 @@ fn every_transport_delivers_the_same() {
             let content = Random(4).bytes(300_000);
             let base = buffer(&memory, &content);
             let (sink, account) =
-                capture_in(&memory, config(transport, 1), Memory::default(), |lane, memory| {
+                capture_in(&memory, config(transport, 1), Memory::default(), |ring, memory| {
                     let mut random = Random(5);
                     for task_id in 0..2000 {
                         let len = random.below(if task_id % 50 == 0 { 200_000 } else { 900 }) as u32;
                         let view = base.view(&[len], &[random.below(90_000) as u32]).unwrap();
                         let mut entry = argument(task_id, Some(&view));
                         entry.address = 0; // differs from run to run
-                        assert_eq!(lane.argument(entry, Some(&view), memory), Recorded::Whole);
-                        assert_eq!(lane.task(task(task_id)), Recorded::Whole);
+                        assert_eq!(ring.argument(entry, Some(&view), memory), Recorded::Whole);
+                        assert_eq!(ring.task(task(task_id)), Recorded::Whole);
                     }
                 });
             assert!(account.is_complete(), "{account:?}");
@@ -154,15 +154,15 @@ fn tasks_edges_and_skips_arrive_as_they_were() {
         let producers: Vec<(TaskId, EdgeReason)> = (0..23)
             .map(|id| (TaskId::from_raw(id << 33 | 1), EdgeReason::from_raw((id % 4) as u8).unwrap()))
             .collect();
-        let (sink, account) = capture(transport, Memory::default(), |lane, _| {
-            assert_eq!(lane.task(task(77)), Recorded::Whole);
-            assert_eq!(lane.edges(TaskId::from_raw(77), &producers), Recorded::Whole);
-            assert_eq!(lane.edges(TaskId::from_raw(78), &[]), Recorded::Whole);
-            let header = EntryHeader { magic: 0, version: 0, what: 0, lane: 0, sequence: 0 };
+        let (sink, account) = capture(transport, Memory::default(), |ring, _| {
+            assert_eq!(ring.task(task(77)), Recorded::Whole);
+            assert_eq!(ring.edges(TaskId::from_raw(77), &producers), Recorded::Whole);
+            assert_eq!(ring.edges(TaskId::from_raw(78), &[]), Recorded::Whole);
+            let header = EntryHeader { magic: 0, version: 0, what: 0, ring: 0, sequence: 0 };
             let reason = skip_reason::NO_METADATA;
             let (func_id, arg_index, stage) = (5, u16::MAX, 0);
             let skip = SkipEntry { header, task_id: 9, func_id, arg_index, stage, reason, reserved: [0; 96] };
-            assert_eq!(lane.skip(skip), Recorded::Whole);
+            assert_eq!(ring.skip(skip), Recorded::Whole);
         });
         assert!(account.is_complete());
         let items = sink.unwrap().items;
@@ -202,20 +202,20 @@ fn sixty_four_lanes_keep_apart() {
     for transport in TRANSPORTS {
         let memory = Arc::new(GlobalMemory::new());
         let mut config = config(transport, 64);
-        config.payload_bytes_per_lane = 1 << 16;
-        let (session, lanes) = Session::start(config, Memory::default()).unwrap();
+        config.payload_bytes_per_ring = 1 << 16;
+        let (session, rings) = Session::start(config, Memory::default()).unwrap();
         let view = buffer(&memory, &Random(6).bytes(512));
         std::thread::scope(|scope| {
-            let mut rest = lanes.into_iter();
+            let mut rest = rings.into_iter();
             while let Some(first) = rest.next() {
-                // Eight lanes to a thread, written in turn.
+                // Eight rings to a thread, written in turn.
                 let mut mine: Vec<_> = std::iter::once(first).chain(rest.by_ref().take(7)).collect();
                 let (memory, view) = (&memory, &view);
                 scope.spawn(move || {
                     for round in 0..50u64 {
-                        for lane in &mut mine {
-                            let entry = argument(u64::from(lane.lane()) << 32 | round, Some(view));
-                            assert_eq!(lane.argument(entry, Some(view), memory), Recorded::Whole);
+                        for ring in &mut mine {
+                            let entry = argument(u64::from(ring.number()) << 32 | round, Some(view));
+                            assert_eq!(ring.argument(entry, Some(view), memory), Recorded::Whole);
                         }
                     }
                 });
@@ -225,14 +225,14 @@ fn sixty_four_lanes_keep_apart() {
         assert!(account.is_complete(), "{account:?}");
         assert_eq!(account.ledger.rings.len(), 64);
         assert!(
-            account.ledger.rings.iter().all(|lane| lane.arguments == 50 && lane.payload_bytes == 50 * 512)
+            account.ledger.rings.iter().all(|ring| ring.arguments == 50 && ring.payload_bytes == 50 * 512)
         );
         let mut next = [0u64; 64];
         for item in sink.unwrap().items {
             let Item::Argument(entry, _) = item else { panic!("{item:?}") };
-            let lane = usize::from(entry.header.lane);
-            assert_eq!(entry.task_id, (lane as u64) << 32 | next[lane]);
-            next[lane] += 1;
+            let ring = usize::from(entry.header.ring);
+            assert_eq!(entry.task_id, (ring as u64) << 32 | next[ring]);
+            next[ring] += 1;
         }
         assert_eq!(next, [50; 64]);
     }
@@ -242,12 +242,12 @@ fn sixty_four_lanes_keep_apart() {
 fn impossible_sizes_are_refused() {
     let good = config(TransportKind::Mapped, 1);
     for bad in [
-        CaptureConfig { lanes: 0, ..good },
-        CaptureConfig { lanes: 257, ..good },
-        CaptureConfig { entries_per_lane: 0, ..good },
-        CaptureConfig { payload_bytes_per_lane: 0, ..good },
-        CaptureConfig { payload_bytes_per_lane: usize::MAX, ..good },
-        CaptureConfig { entries_per_lane: usize::MAX, ..good },
+        CaptureConfig { rings: 0, ..good },
+        CaptureConfig { rings: 257, ..good },
+        CaptureConfig { entries_per_ring: 0, ..good },
+        CaptureConfig { payload_bytes_per_ring: 0, ..good },
+        CaptureConfig { payload_bytes_per_ring: usize::MAX, ..good },
+        CaptureConfig { entries_per_ring: usize::MAX, ..good },
     ] {
         let refused = Session::start(bad, Memory::default()).err();
         assert!(matches!(refused, Some(CaptureError::Config(_))), "{bad:?}");

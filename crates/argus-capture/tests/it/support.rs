@@ -153,14 +153,14 @@ impl Sink for Memory {
 }
 
 /// Small rings for those that stream, enough memory for the one that does not.
-pub fn config(transport: TransportKind, lanes: usize) -> CaptureConfig {
+pub fn config(transport: TransportKind, rings: usize) -> CaptureConfig {
     match transport {
-        TransportKind::AfterSync => CaptureConfig::after_sync(lanes, 32 << 20),
-        _ => CaptureConfig { lanes, entries_per_lane: 16, payload_bytes_per_lane: 64 << 10, transport },
+        TransportKind::AfterSync => CaptureConfig::after_sync(rings, 32 << 20),
+        _ => CaptureConfig { rings, entries_per_ring: 16, payload_bytes_per_ring: 64 << 10, transport },
     }
 }
 
-/// Runs a capture with one lane on this thread.
+/// Runs a capture with one ring on this thread.
 pub fn capture(
     transport: TransportKind,
     sink: Memory,
@@ -184,7 +184,7 @@ pub fn capture_in(
 /// An entry for `view`, with nothing that the recorder fills in.
 pub fn argument(task_id: u64, view: Option<&Tensor>) -> ArgumentEntry {
     let mut entry = ArgumentEntry {
-        header: EntryHeader { magic: 0, version: 0, what: 0xEE, lane: 0xEE, sequence: 0xEE },
+        header: EntryHeader { magic: 0, version: 0, what: 0xEE, ring: 0xEE, sequence: 0xEE },
         task_id,
         time_ns: 0,
         arg_index: 0,
@@ -215,7 +215,7 @@ pub fn argument(task_id: u64, view: Option<&Tensor>) -> ArgumentEntry {
 
 pub fn task(task_id: u64) -> TaskEntry {
     TaskEntry {
-        header: EntryHeader { magic: 0, version: 0, what: 0, lane: 0, sequence: 0 },
+        header: EntryHeader { magic: 0, version: 0, what: 0, ring: 0, sequence: 0 },
         task_id,
         func_ids: [7, -1, -1],
         blocks: 1,

@@ -12,7 +12,7 @@ use argus_dump::{DumpInfo, DumpOptions, DumpWriter};
 use argus_facts::{KernelInfo, Sink};
 
 fn header(what: u8) -> EntryHeader {
-    EntryHeader { magic: ENTRY_MAGIC, version: ENTRY_VERSION, what, lane: 0, sequence: 0 }
+    EntryHeader { magic: ENTRY_MAGIC, version: ENTRY_VERSION, what, ring: 0, sequence: 0 }
 }
 
 /// An input tensor of bytes.

@@ -82,7 +82,7 @@ fn info(dump: &Dump) -> DumpInfo {
 }
 
 fn header(what: u8) -> EntryHeader {
-    EntryHeader { magic: ENTRY_MAGIC, version: ENTRY_VERSION, what, lane: 0, sequence: 0 }
+    EntryHeader { magic: ENTRY_MAGIC, version: ENTRY_VERSION, what, ring: 0, sequence: 0 }
 }
 
 fn argument(work: &mut Work<'_>, writer: &mut DumpWriter, record: &Record) -> Result<(), ExportError> {

@@ -18,7 +18,7 @@ use argus_facts::KernelInfo;
 pub const HOSTILE: &str = "a,\"b\"\r\n=1+1;../../x\u{7f}\u{0}é";
 
 fn header(what: u8) -> EntryHeader {
-    EntryHeader { magic: ENTRY_MAGIC, version: ENTRY_VERSION, what, lane: 0, sequence: 0 }
+    EntryHeader { magic: ENTRY_MAGIC, version: ENTRY_VERSION, what, ring: 0, sequence: 0 }
 }
 
 /// An argument of a dump that is being made.

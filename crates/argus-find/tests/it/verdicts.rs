@@ -54,7 +54,7 @@ fn task(id: u64, kernel: u32, args: Vec<Arg>, after: &[u64]) -> TaskSpec {
 const KERNELS: [&str; 3] = ["double", "sum", "clamp"];
 
 fn header(what: u8) -> EntryHeader {
-    EntryHeader { magic: ENTRY_MAGIC, version: ENTRY_VERSION, what, lane: 0, sequence: 0 }
+    EntryHeader { magic: ENTRY_MAGIC, version: ENTRY_VERSION, what, ring: 0, sequence: 0 }
 }
 
 /// Writes a dump of the tasks, dispatched in the order given.

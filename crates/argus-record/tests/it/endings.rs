@@ -208,7 +208,7 @@ fn a_kernel_that_crashes_or_faults_leaves_a_true_dump() {
         for (way, says) in
             [(Way::Crash, "the table has no row 7"), (Way::Fault, "belong to no allocation of this device")]
         {
-            for collect in [Collect::default(), Collect::AfterSync { memory_per_lane: 1 << 20 }] {
+            for collect in [Collect::default(), Collect::AfterSync { memory_per_ring: 1 << 20 }] {
                 let about = format!("{way:?} on {runtime}, {collect:?}");
                 let (subject, _) = breaking(runtime, way);
                 let request = RecordRequest { collect, ..RecordRequest::default() };

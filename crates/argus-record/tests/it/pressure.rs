@@ -147,7 +147,7 @@ fn what_does_not_fit_after_the_run_is_counted_to_the_last_byte() {
         let (mut subject, model) = weave.subject(runtime);
         // Everything that a run with enough room takes.
         let enough = RecordRequest {
-            collect: Collect::AfterSync { memory_per_lane: 8 << 20 },
+            collect: Collect::AfterSync { memory_per_ring: 8 << 20 },
             ..RecordRequest::default()
         };
         let whole = subject.record(CHIPS[0], &enough).complete("enough");
@@ -156,12 +156,12 @@ fn what_does_not_fit_after_the_run_is_counted_to_the_last_byte() {
                 |entry: &Entry| matches!(entry, Entry::Argument(_) | Entry::Task(_) | Entry::Edges(_));
             dump.journal.entries().filter(counted).count() as u64
         };
-        for (memory_per_lane, threads) in [(1 << 10, 3), (8 << 10, 3), (24 << 10, 1), (24 << 10, 4)] {
+        for (memory_per_ring, threads) in [(1 << 10, 3), (8 << 10, 3), (24 << 10, 1), (24 << 10, 4)] {
             subject.config.control_threads = Some(threads);
-            let collect = Collect::AfterSync { memory_per_lane };
+            let collect = Collect::AfterSync { memory_per_ring };
             let request = RecordRequest { collect, ..RecordRequest::default() };
             let recorded = subject.record(CHIPS[0], &request);
-            let about = format!("{runtime}, {memory_per_lane} bytes, {threads} threads");
+            let about = format!("{runtime}, {memory_per_ring} bytes, {threads} threads");
             assert!(recorded.run.result.is_ok(), "{about}: a capture that is too small fails no run");
             let dump = recorded.dump();
             let entries = entries_of(&whole) - entries_of(&dump);
@@ -196,7 +196,7 @@ fn memory_that_cannot_be_had_is_refused_and_leaves_no_files() {
         Collect::Streaming { entries: 0, payload_bytes: 4096 },
         Collect::Streaming { entries: 64, payload_bytes: 0 },
         // More than any machine has.
-        Collect::AfterSync { memory_per_lane: 1 << 45 },
+        Collect::AfterSync { memory_per_ring: 1 << 45 },
         Collect::Streaming { entries: usize::MAX, payload_bytes: usize::MAX },
     ] {
         let request = RecordRequest { collect, ..RecordRequest::default() };

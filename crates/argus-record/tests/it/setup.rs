@@ -17,7 +17,7 @@ pub const CHIPS: [&Chip; 2] = [&A2A3SIM, &A5SIM];
 pub const COLLECTS: [Collect; 3] = [
     Collect::Streaming { entries: 4096, payload_bytes: 4 << 20 },
     Collect::Streaming { entries: 8, payload_bytes: 4096 },
-    Collect::AfterSync { memory_per_lane: 64 << 20 },
+    Collect::AfterSync { memory_per_ring: 64 << 20 },
 ];
 
 /// What is run.

@@ -26,7 +26,7 @@ fn graph(dump: &Dump) -> Vec<Value> {
 
 /// Every combination of chip, control threads and transport, again and again with other host threads.
 fn assert_equal_everywhere(subject: &Subject, rounds: usize) -> Dump {
-    let collects = [Collect::default(), Collect::AfterSync { memory_per_lane: 16 << 20 }];
+    let collects = [Collect::default(), Collect::AfterSync { memory_per_ring: 16 << 20 }];
     let mut combinations = Vec::new();
     for platform in CHIPS {
         for threads in 1..=4 {

@@ -27,7 +27,7 @@ pub struct Capture {
     /// Payloads are only passed through for their statistics.
     pub stats_only: bool,
     pub status: Arc<CaptureStatus>,
-    /// The orchestration's own lane: edges, and tasks that complete without a control thread.
+    /// The orchestration's own ring: edges, and tasks that complete without a control thread.
     pub orchestration: Mutex<Option<Recorder>>,
     memory: Arc<GlobalMemory>,
     /// The zero of all times.

@@ -1,4 +1,4 @@
-//! `core*/trace.json`: the same slices as in the file of all cores, a process for each lane.
+//! `core*/trace.json`: the same slices as in the file of all cores, a process for each track.
 
 use std::collections::BTreeMap;
 use std::io::Read;
@@ -68,29 +68,29 @@ pub(super) fn read(reader: impl Read, core: &str, seen: &TraceFacts) -> Rule {
             _ => return Err(rule!("arrow {id} has one end or goes back in time")),
         }
     }
-    let mut lanes: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
+    let mut tracks: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
     for ((pid, tid), thread) in &threads {
         if thread.named != 2 || names.get(pid) != Some(&2) {
             return Err(rule!("process {pid} or its thread {tid} is not named and placed"));
         }
-        let sums = lanes.entry(*pid).or_default();
+        let sums = tracks.entry(*pid).or_default();
         sums.0 += thread.slices;
         sums.1 += thread.busy;
     }
-    for (lane, sums) in seen.lanes_of(core) {
-        let &(_, pid) = PROCESSES.iter().find(|row| row.0 == lane).ok_or_else(|| rule!("lane {lane}"))?;
-        let found = lanes.remove(&pid).unwrap_or_default();
+    for (track, sums) in seen.lanes_of(core) {
+        let &(_, pid) = PROCESSES.iter().find(|row| row.0 == track).ok_or_else(|| rule!("track {track}"))?;
+        let found = tracks.remove(&pid).unwrap_or_default();
         if found != (sums.slices, sums.busy_ps) {
             let (slices, busy) = found;
             return Err(rule!(
-                "{lane} has {slices} slices of {busy} ps, in the file of all cores {} of {}",
+                "{track} has {slices} slices of {busy} ps, in the file of all cores {} of {}",
                 sums.slices,
                 sums.busy_ps
             ));
         }
     }
-    match lanes.keys().next() {
-        Some(pid) => Err(rule!("process {pid} is not a lane of the core")),
+    match tracks.keys().next() {
+        Some(pid) => Err(rule!("process {pid} is not a track of the core")),
         None => Ok(()),
     }
 }
@@ -103,12 +103,12 @@ fn metadata(
     let pid = need(event.pid.as_ref(), "pid")?.number()?;
     let tid = need(event.tid.as_ref(), "tid")?.number()?;
     let args = need(event.args.as_ref(), "args")?;
-    let lane = PROCESSES.iter().find(|row| row.1 == pid).ok_or_else(|| rule!("process {pid}"))?.0;
+    let track = PROCESSES.iter().find(|row| row.1 == pid).ok_or_else(|| rule!("process {pid}"))?.0;
     let name = need(event.name.as_deref(), "name")?;
     let good = match name {
-        "process_name" => args.name.as_deref() == Some(lane),
+        "process_name" => args.name.as_deref() == Some(track),
         "process_sort_index" => args.sort_index == Some(pid),
-        "thread_name" => args.name == Some(format!("{lane}_{tid}")),
+        "thread_name" => args.name == Some(format!("{track}_{tid}")),
         "thread_sort_index" => args.sort_index == Some(tid),
         _ => false,
     };

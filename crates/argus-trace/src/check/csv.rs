@@ -67,8 +67,8 @@ pub(super) fn instr_exe(reader: impl BufRead, core: &str, seen: &TraceFacts) -> 
         let address = number(fields[1])?;
         let sums =
             left.remove(&address).ok_or_else(|| rule!("address {address} is in no slice, or twice"))?;
-        if fields[0].is_empty() || fields[2] != sums.lane {
-            return Err(rule!("{} on {}, its slices are on {}", fields[0], fields[2], sums.lane));
+        if fields[0].is_empty() || fields[2] != sums.track {
+            return Err(rule!("{} on {}, its slices are on {}", fields[0], fields[2], sums.track));
         }
         if number(fields[3])? != sums.slices {
             return Err(rule!("{} calls, the trace has {} slices", fields[3], sums.slices));
@@ -108,7 +108,7 @@ pub(super) fn code_exe(reader: impl BufRead, core: &str, seen: &TraceFacts) -> R
         if (cycles as f64 - expected).abs() > 0.5 + slices as f64 * seen.mhz / 1e6 {
             return Err(rule!("{cycles} cycles, the trace has {expected:.1}"));
         }
-        // Lanes run side by side, so a line may take less time than its instructions together.
+        // Tracks run side by side, so a line may take less time than its instructions together.
         let time: f64 = fields[3].parse().map_err(|_| rule!("{} is not a time", fields[3]))?;
         check_time(fields[3], time.min(ps as f64 / 1e6))?;
         Ok(cycles)

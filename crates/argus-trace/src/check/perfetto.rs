@@ -22,26 +22,26 @@ struct Track {
     end_us: [f64; 2],
 }
 
-/// Every lane of the trace must be a track with the same sums.
+/// Every track of the trace must be a track with the same sums.
 fn compare(
     tracks: &BTreeMap<(String, String), (u64, u64)>,
     seen: &TraceFacts,
     slack: impl Fn(u64) -> u64,
 ) -> Rule {
-    for ((core, lane), sums) in &seen.lanes {
+    for ((core, track), sums) in &seen.tracks {
         let &(slices, busy) = tracks
-            .get(&(core.clone(), lane.clone()))
-            .ok_or_else(|| rule!("lane {lane} of {core} is missing"))?;
+            .get(&(core.clone(), track.clone()))
+            .ok_or_else(|| rule!("track {track} of {core} is missing"))?;
         if slices != sums.slices || busy.abs_diff(sums.busy_ps) > slack(slices) {
             return Err(rule!(
-                "{lane} of {core} has {slices} slices of {busy} ps, trace.json {} of {}",
+                "{track} of {core} has {slices} slices of {busy} ps, trace.json {} of {}",
                 sums.slices,
                 sums.busy_ps
             ));
         }
     }
-    match tracks.keys().find(|track| !seen.lanes.contains_key(*track)) {
-        Some((group, track)) => Err(rule!("track {track} of {group} is not a lane")),
+    match tracks.keys().find(|track| !seen.tracks.contains_key(*track)) {
+        Some((group, track)) => Err(rule!("track {track} of {group} is not a track")),
         None => Ok(()),
     }
 }

@@ -62,7 +62,7 @@ fn instructions(table: &Value, seen: &TraceFacts, lines: &BTreeMap<&str, usize>)
     }
     check_types(&table["Instructions Dtype"]["Instructions"], COLUMNS)?;
     let mut rows: Vec<Row> = Vec::new();
-    let mut cycles_by_lane: BTreeMap<(&str, String), i64> = BTreeMap::new();
+    let mut cycles_by_track: BTreeMap<(&str, String), i64> = BTreeMap::new();
     for value in list(&table["Instructions"])? {
         let row = row(value, cores.len())?;
         let wrong = |broken: Broken| broken.at(FilePlace::Address(row.address));
@@ -83,8 +83,8 @@ fn instructions(table: &Value, seen: &TraceFacts, lines: &BTreeMap<&str, usize>)
             let none = Default::default();
             let address = seen.addresses.get(&(core.to_owned(), row.address)).unwrap_or(&none);
             let number = |name: &str| row.numbers[name][index];
-            if address.slices > 0 && address.lane != pipe {
-                return Err(wrong(rule!("it is on {pipe}, its slices on {}", address.lane)));
+            if address.slices > 0 && address.track != pipe {
+                return Err(wrong(rule!("it is on {pipe}, its slices on {}", address.track)));
             }
             if address.slices > 0 && !row.code.is_empty() && address.code != row.code {
                 return Err(wrong(rule!("it is at {}, its slices at {}", row.code, address.code)));
@@ -96,7 +96,7 @@ fn instructions(table: &Value, seen: &TraceFacts, lines: &BTreeMap<&str, usize>)
             let slack = 0.5 + address.slices as f64 * seen.mhz / 1e6;
             let cycles = address.ps as f64 * seen.mhz / 1e6;
             check_sum(number("Cycles"), cycles, slack, "cycles").map_err(wrong)?;
-            *cycles_by_lane.entry((core, pipe.to_owned())).or_default() += number("Cycles");
+            *cycles_by_track.entry((core, pipe.to_owned())).or_default() += number("Cycles");
         }
         rows.push(row);
     }
@@ -105,11 +105,11 @@ fn instructions(table: &Value, seen: &TraceFacts, lines: &BTreeMap<&str, usize>)
         return Err(rule!("address {pc:#x} of a slice on {core} has no row"));
     }
     let full = rows.iter().any(|row| row.numbers["Cycles"].contains(&FULL));
-    for ((core, lane), sums) in seen.lanes.iter().filter(|_| !full) {
-        let cycles = *cycles_by_lane.get(&(core.as_str(), lane.clone())).unwrap_or(&0);
+    for ((core, track), sums) in seen.tracks.iter().filter(|_| !full) {
+        let cycles = *cycles_by_track.get(&(core.as_str(), track.clone())).unwrap_or(&0);
         let busy = sums.busy_ps as f64 * seen.mhz / 1e6;
         if (cycles as f64 - busy).abs() > 0.5 + sums.slices as f64 * seen.mhz / 1e6 {
-            return Err(rule!("{cycles} cycles on {lane} of {core}, but its slices last {busy:.1}"));
+            return Err(rule!("{cycles} cycles on {track} of {core}, but its slices last {busy:.1}"));
         }
     }
     Ok(rows)
@@ -252,7 +252,7 @@ fn details(blocks: &Blocks, seen: &TraceFacts) -> Rule {
             shape(table, &table["row"]).map_err(|broken| broken.at(FilePlace::Details(9)))?;
         }
     }
-    // The bars are the busy times of the lanes.
+    // The bars are the busy times of the tracks.
     let mut bars = 0;
     for bar in list(&blocks.table(7)?["subblock_detail"])? {
         let kind = match text(&bar["block_type"])? {
@@ -262,20 +262,20 @@ fn details(blocks: &Blocks, seen: &TraceFacts) -> Rule {
             other => return Err(rule!("block 7: block_type {other}")),
         };
         let core = format!("core{}.{kind}", bar["block_id"]);
-        let lane = text(&bar["name"])?.to_owned();
-        let sums = seen.lanes.get(&(core.clone(), lane.clone()));
-        let sums = sums.ok_or_else(|| rule!("block 7: {core} has no lane {lane}"))?;
+        let track = text(&bar["name"])?.to_owned();
+        let sums = seen.tracks.get(&(core.clone(), track.clone()));
+        let sums = sums.ok_or_else(|| rule!("block 7: {core} has no track {track}"))?;
         let value = bar["value"].as_f64().ok_or("block 7: a value is not a number")?;
         if (value * 1e6 - sums.busy_ps as f64).abs() > 1.0 + sums.slices as f64 {
             return Err(rule!(
-                "block 7: {lane} of {core} is busy {value} us, its slices {} ps",
+                "block 7: {track} of {core} is busy {value} us, its slices {} ps",
                 sums.busy_ps
             ));
         }
         bars += 1;
     }
-    if bars != seen.lanes.len() {
-        return Err(rule!("block 7: {bars} bars for {} lanes", seen.lanes.len()));
+    if bars != seen.tracks.len() {
+        return Err(rule!("block 7: {bars} bars for {} tracks", seen.tracks.len()));
     }
     let soc = text(&blocks.table(12)?["soc"])?;
     for map in list(&blocks.table(8)?["core_memory_map"])? {

@@ -1,4 +1,4 @@
-//! The events of all cores: lanes without overlap, flags in pairs, arrows that meet their flags.
+//! The events of all cores: tracks without overlap, flags in pairs, arrows that meet their flags.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{Hash, Hasher};
@@ -9,7 +9,7 @@ use crate::check::Rule;
 use crate::check::broken::rule;
 use crate::check::events::{Args, Event, need, picoseconds};
 
-/// Lanes with their place and their colour.
+/// Tracks with their place and their colour.
 const LANES: &[(&str, u64, &str)] = &[
     ("SCALAR", 1, "startup"),
     ("FLOWCTRL", 2, "cq_build_passed"),
@@ -30,9 +30,9 @@ const LANES: &[(&str, u64, &str)] = &[
 /// Bytes of rounded counters may be off by this much, per point.
 const COUNTER_SLACK: f64 = 1e-5;
 
-/// A lane's sums.
+/// A track's sums.
 #[derive(Debug, Default)]
-pub(super) struct Lane {
+pub(super) struct Track {
     pub slices: u64,
     pub busy_ps: u64,
     end_ps: u64,
@@ -53,7 +53,7 @@ pub(super) struct Address {
     pub slices: u64,
     pub ps: u64,
     pub bytes: u64,
-    pub lane: String,
+    pub track: String,
     pub code: String,
 }
 
@@ -71,12 +71,12 @@ struct Flow {
 /// All that `trace.json` says.
 pub(super) struct TraceFacts {
     pub mhz: f64,
-    /// By core and lane.
-    pub lanes: BTreeMap<(String, String), Lane>,
+    /// By core and track.
+    pub tracks: BTreeMap<(String, String), Track>,
     /// By core and address.
     pub addresses: BTreeMap<(String, u64), Address>,
     pub sorted_cores: BTreeMap<String, u64>,
-    sorted_lanes: BTreeSet<(String, String)>,
+    sorted_tracks: BTreeSet<(String, String)>,
     flows: FxHashMap<String, Flow>,
     unpaired: u64,
     paired: u64,
@@ -97,10 +97,10 @@ impl TraceFacts {
     pub fn new(mhz: f64) -> TraceFacts {
         TraceFacts {
             mhz,
-            lanes: BTreeMap::new(),
+            tracks: BTreeMap::new(),
             addresses: BTreeMap::new(),
             sorted_cores: BTreeMap::new(),
-            sorted_lanes: BTreeSet::new(),
+            sorted_tracks: BTreeSet::new(),
             flows: FxHashMap::default(),
             unpaired: 0,
             paired: 0,
@@ -115,7 +115,7 @@ impl TraceFacts {
     }
 
     pub fn slices(&self) -> u64 {
-        self.lanes.values().map(|lane| lane.slices).sum()
+        self.tracks.values().map(|track| track.slices).sum()
     }
 
     pub fn flows(&self) -> u64 {
@@ -127,13 +127,13 @@ impl TraceFacts {
     }
 
     pub fn end_ps(&self) -> u64 {
-        self.lanes.values().map(|lane| lane.end_ps).max().unwrap_or(0)
+        self.tracks.values().map(|track| track.end_ps).max().unwrap_or(0)
     }
 
-    /// The lanes of a core.
-    pub fn lanes_of<'a>(&'a self, core: &'a str) -> impl Iterator<Item = (&'a str, &'a Lane)> {
-        let lanes = self.lanes.iter().filter(move |((of, _), _)| of == core);
-        lanes.map(|((_, lane), sums)| (lane.as_str(), sums))
+    /// The tracks of a core.
+    pub fn lanes_of<'a>(&'a self, core: &'a str) -> impl Iterator<Item = (&'a str, &'a Track)> {
+        let tracks = self.tracks.iter().filter(move |((of, _), _)| of == core);
+        tracks.map(|((_, track), sums)| (track.as_str(), sums))
     }
 
     pub fn event(&mut self, event: Event) -> Rule {
@@ -153,16 +153,16 @@ impl TraceFacts {
     fn slice(&mut self, event: Event) -> Rule {
         let name = need(event.name.as_deref(), "name")?;
         check_mnemonic(name)?;
-        let lane = place(&event)?;
-        let colour = lane_row(&lane.1)?.2;
+        let track = place(&event)?;
+        let colour = track_row(&track.1)?.2;
         if event.cname.as_deref() != Some(colour) {
-            return Err(rule!("colour {:?} on lane {}", event.cname, lane.1));
+            return Err(rule!("colour {:?} on track {}", event.cname, track.1));
         }
         let start = picoseconds(need(event.ts, "ts")?)?;
         let end = start + picoseconds(need(event.dur, "dur")?)?;
         let args = need(event.args.as_ref(), "args")?;
-        let pc = self.open_slice(&lane, start, args)?;
-        self.close_slice(&lane, pc, start, end);
+        let pc = self.open_slice(&track, start, args)?;
+        self.close_slice(&track, pc, start, end);
         Ok(())
     }
 
@@ -176,17 +176,17 @@ impl TraceFacts {
         if event.cname.as_deref() != Some(colour) {
             return Err(rule!("colour {:?} of {name}", event.cname));
         }
-        let lane = place(&event)?;
-        lane_row(&lane.1)?;
+        let track = place(&event)?;
+        track_row(&track.1)?;
         let start = picoseconds(need(event.ts, "ts")?)?;
         let id = need(event.id, "id")?;
         let args = need(event.args, "args")?;
         let detail = need(args.detail.clone(), "detail")?;
-        let pc = self.open_slice(&lane, start, &args)?;
+        let pc = self.open_slice(&track, start, &args)?;
         let cross = matches!(name.as_str(), "set_event" | "wait_event");
-        let form = if cross { id.starts_with("intra_") } else { id.starts_with(&format!("{}_", lane.0)) };
+        let form = if cross { id.starts_with("intra_") } else { id.starts_with(&format!("{}_", track.0)) };
         if !form {
-            return Err(rule!("{name} on {} has id {id}", lane.0));
+            return Err(rule!("{name} on {} has id {id}", track.0));
         }
         let last = if cross { "sync_id:" } else { "FLAGID:" };
         let form = detail.starts_with("PIPE:") && detail.contains(",TRIGGERPIPE:") && detail.contains(last);
@@ -198,18 +198,18 @@ impl TraceFacts {
             return Err(rule!("the flags of {id} have different operands"));
         }
         flow.detail = Some(detail);
-        self.lanes.entry(lane).or_default().open = Some(Open { name, id, start, pc });
+        self.tracks.entry(track).or_default().open = Some(Open { name, id, start, pc });
         Ok(())
     }
 
     fn end(&mut self, event: Event) -> Rule {
-        let lane = place(&event)?;
+        let track = place(&event)?;
         let end = picoseconds(need(event.ts, "ts")?)?;
         let args = need(event.args, "args")?;
         if args.code.is_some() || args.detail.is_some() || args.pc_addr.is_some() {
             return Err("an E event has arguments".into());
         }
-        let state = self.lanes.entry(lane.clone()).or_default();
+        let state = self.tracks.entry(track.clone()).or_default();
         let open = need(state.open.take(), "the B event of this E")?;
         if event.name.as_deref() != Some(open.name.as_str()) || event.id.as_deref() != Some(open.id.as_str())
         {
@@ -218,18 +218,18 @@ impl TraceFacts {
         if end < open.start {
             return Err(rule!("{} {} ends before it begins", open.name, open.id));
         }
-        self.close_slice(&lane, open.pc, open.start, end);
+        self.close_slice(&track, open.pc, open.start, end);
         let flow = self.flows.entry(open.id.clone()).or_default();
         let sets = matches!(open.name.as_str(), "SET_FLAG" | "set_event");
         let slot = if sets { &mut flow.set } else { &mut flow.wait };
-        if slot.replace((lane.0, lane.1, end)).is_some() {
+        if slot.replace((track.0, track.1, end)).is_some() {
             return Err(rule!("{} has the id {} of another one", open.name, open.id));
         }
         Ok(())
     }
 
     fn flow(&mut self, event: Event, leaves: bool) -> Rule {
-        let lane = place(&event)?;
+        let track = place(&event)?;
         let (id, cat) = (need(event.id, "id")?, need(event.cat, "cat")?);
         if event.name.as_deref() != Some("flow") {
             return Err(rule!("an arrow named {:?}", event.name));
@@ -241,7 +241,7 @@ impl TraceFacts {
         }
         flow.cat = Some(cat);
         let slot = if leaves { &mut flow.leaves } else { &mut flow.arrives };
-        if slot.replace((lane.0, lane.1, time)).is_some() {
+        if slot.replace((track.0, track.1, time)).is_some() {
             return Err(rule!("arrow {id} has an end twice"));
         }
         Ok(())
@@ -274,10 +274,10 @@ impl TraceFacts {
     fn metadata(&mut self, event: Event) -> Rule {
         let name = need(event.name, "name")?;
         let core = need(event.pid, "pid")?.text()?.to_owned();
-        let lane = need(event.tid, "tid")?.text()?.to_owned();
+        let track = need(event.tid, "tid")?.text()?.to_owned();
         let sort = need(need(event.args, "args")?.sort_index, "sort_index")?;
         match name.as_str() {
-            "process_sort_index" if lane == "NA" => {
+            "process_sort_index" if track == "NA" => {
                 if sort != core_rank(&core)? {
                     return Err(rule!("{core} has place {sort}"));
                 }
@@ -286,11 +286,11 @@ impl TraceFacts {
                 }
             }
             "thread_sort_index" => {
-                if sort != lane_row(&lane)?.1 {
-                    return Err(rule!("lane {lane} has place {sort}"));
+                if sort != track_row(&track)?.1 {
+                    return Err(rule!("track {track} has place {sort}"));
                 }
-                if !self.sorted_lanes.insert((core.clone(), lane.clone())) {
-                    return Err(rule!("lane {lane} of {core} is named twice"));
+                if !self.sorted_tracks.insert((core.clone(), track.clone())) {
+                    return Err(rule!("track {track} of {core} is named twice"));
                 }
             }
             other => return Err(rule!("metadata {other}")),
@@ -298,14 +298,14 @@ impl TraceFacts {
         Ok(())
     }
 
-    /// Arrows and flags must meet, lanes must be named, counters must have moved what the slices moved.
+    /// Arrows and flags must meet, tracks must be named, counters must have moved what the slices moved.
     pub fn finish(&mut self) -> Rule {
-        if let Some((lane, _)) = self.lanes.iter().find(|(_, lane)| lane.open.is_some()) {
-            return Err(rule!("a flag on {} of {} never ends", lane.1, lane.0));
+        if let Some((track, _)) = self.tracks.iter().find(|(_, track)| track.open.is_some()) {
+            return Err(rule!("a flag on {} of {} never ends", track.1, track.0));
         }
-        let used: BTreeSet<_> = self.lanes.keys().cloned().collect();
-        if let Some(lane) = used.symmetric_difference(&self.sorted_lanes).next() {
-            return Err(rule!("lane {} of {} is used or named, but not both", lane.1, lane.0));
+        let used: BTreeSet<_> = self.tracks.keys().cloned().collect();
+        if let Some(track) = used.symmetric_difference(&self.sorted_tracks).next() {
+            return Err(rule!("track {} of {} is used or named, but not both", track.1, track.0));
         }
         let cores: BTreeSet<&String> = used.iter().map(|(core, _)| core).collect();
         if !cores.iter().copied().eq(self.sorted_cores.keys()) {
@@ -363,7 +363,7 @@ impl TraceFacts {
     }
 
     /// Registers the start of a slice; its address.
-    fn open_slice(&mut self, lane: &(String, String), start: u64, args: &Args) -> Rule<u64> {
+    fn open_slice(&mut self, track: &(String, String), start: u64, args: &Args) -> Rule<u64> {
         let pc = need(args.pc_addr.as_deref(), "pc_addr")?;
         let pc = parse_hex(pc)?;
         let (code, detail) = (need(args.code.as_deref(), "code")?, need(args.detail.as_deref(), "detail")?);
@@ -378,19 +378,19 @@ impl TraceFacts {
             },
             None => 0,
         };
-        let state = self.lanes.entry(lane.clone()).or_default();
+        let state = self.tracks.entry(track.clone()).or_default();
         if let Some(open) = &state.open {
             return Err(rule!("a slice begins inside {} {}", open.name, open.id));
         }
         if start < state.end_ps {
-            return Err(rule!("slices overlap on {} of {} at {start} ps", lane.1, lane.0));
+            return Err(rule!("slices overlap on {} of {} at {start} ps", track.1, track.0));
         }
         state.slices += 1;
-        let address = self.addresses.entry((lane.0.clone(), pc)).or_default();
+        let address = self.addresses.entry((track.0.clone(), pc)).or_default();
         if address.slices == 0 {
-            (address.lane, address.code) = (lane.1.clone(), code.to_owned());
-        } else if address.lane != lane.1 || address.code != code {
-            return Err(rule!("address {pc:#x} is on two lanes or two lines"));
+            (address.track, address.code) = (track.1.clone(), code.to_owned());
+        } else if address.track != track.1 || address.code != code {
+            return Err(rule!("address {pc:#x} is on two tracks or two lines"));
         }
         address.slices += 1;
         address.bytes += bytes;
@@ -408,23 +408,23 @@ impl TraceFacts {
         Ok(pc)
     }
 
-    fn close_slice(&mut self, lane: &(String, String), pc: u64, start: u64, end: u64) {
-        let state = self.lanes.entry(lane.clone()).or_default();
+    fn close_slice(&mut self, track: &(String, String), pc: u64, start: u64, end: u64) {
+        let state = self.tracks.entry(track.clone()).or_default();
         state.busy_ps += end - start;
         state.end_ps = end;
-        self.addresses.entry((lane.0.clone(), pc)).or_default().ps += end - start;
+        self.addresses.entry((track.0.clone(), pc)).or_default().ps += end - start;
     }
 }
 
 fn place(event: &Event) -> Rule<(String, String)> {
     let core = need(event.pid.as_ref(), "pid")?.text()?;
-    let lane = need(event.tid.as_ref(), "tid")?.text()?;
+    let track = need(event.tid.as_ref(), "tid")?.text()?;
     core_rank(core)?;
-    Ok((core.to_owned(), lane.to_owned()))
+    Ok((core.to_owned(), track.to_owned()))
 }
 
-fn lane_row(lane: &str) -> Rule<(&'static str, u64, &'static str)> {
-    LANES.iter().find(|row| row.0 == lane).copied().ok_or_else(|| rule!("no lane is called {lane}"))
+fn track_row(track: &str) -> Rule<(&'static str, u64, &'static str)> {
+    LANES.iter().find(|row| row.0 == track).copied().ok_or_else(|| rule!("no track is called {track}"))
 }
 
 /// The place of a core from its name: `coreN.cubecore0`, `coreN.veccore0` or `coreN.veccore1`.

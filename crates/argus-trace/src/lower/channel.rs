@@ -7,7 +7,7 @@ use rustc_hash::FxHashMap;
 
 use super::Lowering;
 use super::operand::operand;
-use crate::machine::{Lane, Mnemonic, Path, Role};
+use crate::machine::{Mnemonic, Path, Role, Track};
 
 /// A queue of signals between two cores of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -16,7 +16,7 @@ pub struct Channel {
     /// From the matrix core to the vector cores, or back.
     pub to_vector: bool,
     /// Which vector core.
-    pub lane: u8,
+    pub track: u8,
     /// The slot is free again, instead of filled.
     pub free: bool,
 }
@@ -25,7 +25,7 @@ impl Channel {
     /// The number in operand texts: a pipe uses its flag for data and the next one for free slots; the
     /// second vector core has its own sixteen.
     pub fn sync_id(&self) -> u32 {
-        (u32::from(self.pipe.flag_id) + u32::from(self.free)) % 16 + 16 * u32::from(self.lane)
+        (u32::from(self.pipe.flag_id) + u32::from(self.free)) % 16 + 16 * u32::from(self.track)
     }
 }
 
@@ -50,8 +50,8 @@ impl Lowering<'_> {
     pub(super) fn flag(&mut self, entry: &LogEntry, mnemonic: Mnemonic, role: fn(Flag) -> Role) {
         match entry.flag {
             Some(flag) => {
-                let lane = Lane::of_pipe(entry.pipe);
-                self.emit(mnemonic, lane, entry.pipe, role(flag), self.params.flag());
+                let track = Track::of_pipe(entry.pipe);
+                self.emit(mnemonic, track, entry.pipe, role(flag), self.params.flag());
             }
             None => self.barrier(entry.pipe),
         }
@@ -61,15 +61,19 @@ impl Lowering<'_> {
     pub(super) fn push(&mut self, entry: &LogEntry) {
         let Some((pipe, split)) = entry.fifo else { return };
         if !self.takes_part(split) {
-            return self.scalar(Mnemonic::MovXdImm, Lane::Scalar, self.params.scalar(), 0);
+            return self.scalar(Mnemonic::MovXdImm, Track::Scalar, self.params.scalar(), 0);
         }
         let to_vector = self.member == Member::Aic;
         let partners = self.partners(split);
         let pushed = self.pushes.entry((pipe, to_vector)).or_default();
         let full = *pushed >= u64::from(pipe.slot_num);
         *pushed += 1;
-        for &lane in partners.iter().filter(|_| full) {
-            self.channel(Mnemonic::WaitIntraBlock, entry.pipe, Channel { pipe, to_vector, lane, free: true });
+        for &track in partners.iter().filter(|_| full) {
+            self.channel(
+                Mnemonic::WaitIntraBlock,
+                entry.pipe,
+                Channel { pipe, to_vector, track, free: true },
+            );
         }
         let (mnemonic, path) = match (operand(entry, "src").map(|src| src.space), self.chip.handover) {
             (Some(Space::Acc), _) => (Mnemonic::FixL0cToDst, Path::L0cToUb),
@@ -79,8 +83,12 @@ impl Lowering<'_> {
             (_, Handover::Direct) => (Mnemonic::MovUbToL1, Path::UbToL1),
         };
         self.transfer(mnemonic, entry.pipe, path, entry.bytes);
-        for &lane in partners {
-            self.channel(Mnemonic::SetIntraBlock, entry.pipe, Channel { pipe, to_vector, lane, free: false });
+        for &track in partners {
+            self.channel(
+                Mnemonic::SetIntraBlock,
+                entry.pipe,
+                Channel { pipe, to_vector, track, free: false },
+            );
         }
     }
 
@@ -88,8 +96,8 @@ impl Lowering<'_> {
         let Some((pipe, split)) = entry.fifo else { return };
         if self.takes_part(split) {
             let to_vector = self.member != Member::Aic;
-            for &lane in self.partners(split) {
-                let channel = Channel { pipe, to_vector, lane, free: false };
+            for &track in self.partners(split) {
+                let channel = Channel { pipe, to_vector, track, free: false };
                 self.channel(Mnemonic::WaitIntraBlock, entry.pipe, channel);
             }
         }
@@ -97,7 +105,7 @@ impl Lowering<'_> {
             // The tile is already in this core's memory.
             (Handover::Direct, _) => {
                 let work = self.params.scalar();
-                self.emit(self.align(), Lane::Mte2, Pipe::Mte2, Role::Work, work);
+                self.emit(self.align(), Track::Mte2, Pipe::Mte2, Role::Work, work);
             }
             (Handover::ThroughGlobalMemory, Some(Space::Mat)) => {
                 self.transfer(Mnemonic::MovOutToL1, Pipe::Mte2, Path::GmToL1, entry.bytes);
@@ -111,11 +119,11 @@ impl Lowering<'_> {
     pub(super) fn free(&mut self, entry: &LogEntry) {
         let Some((pipe, split)) = entry.fifo else { return };
         if !self.takes_part(split) {
-            return self.scalar(Mnemonic::MovXdImm, Lane::Scalar, self.params.scalar(), 0);
+            return self.scalar(Mnemonic::MovXdImm, Track::Scalar, self.params.scalar(), 0);
         }
         let to_vector = self.member != Member::Aic;
-        for &lane in self.partners(split) {
-            self.channel(Mnemonic::SetIntraBlock, Pipe::S, Channel { pipe, to_vector, lane, free: true });
+        for &track in self.partners(split) {
+            self.channel(Mnemonic::SetIntraBlock, Pipe::S, Channel { pipe, to_vector, track, free: true });
         }
     }
 
@@ -137,6 +145,6 @@ impl Lowering<'_> {
         let number = self.channels.number(channel);
         let role =
             if mnemonic == Mnemonic::SetIntraBlock { Role::Signal(number) } else { Role::Await(number) };
-        self.emit(mnemonic, Lane::of_pipe(pipe), pipe, role, self.params.flag());
+        self.emit(mnemonic, Track::of_pipe(pipe), pipe, role, self.params.flag());
     }
 }

@@ -6,7 +6,7 @@ use argus_tile::{GlobalLayout, Layout, LogEntry, Pipe, Space, Work};
 
 use super::Lowering;
 use super::operand::{Operand, global_layout, operand};
-use crate::machine::{Lane, Mnemonic, Path, Role};
+use crate::machine::{Mnemonic, Path, Role, Track};
 use crate::params::at_least_one;
 
 /// L1 is moved to L0 in boxes of this many bytes.
@@ -83,7 +83,7 @@ impl Lowering<'_> {
         let cost = self.params.cube();
         let each = if dtype == DType::F32 { cost.f32 } else { cost.other };
         let head = cost.head.ceil() as u32;
-        self.emit(Mnemonic::Mmad, Lane::Cube, Pipe::M, Role::Work, at_least_one(each * cubes as f64));
+        self.emit(Mnemonic::Mmad, Track::Cube, Pipe::M, Role::Work, at_least_one(each * cubes as f64));
         let instr = self.last();
         (instr.head, instr.repeats) = (head, u32::try_from(cubes).unwrap_or(u32::MAX));
     }

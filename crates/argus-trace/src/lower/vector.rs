@@ -5,7 +5,7 @@ use argus_tile::{LogEntry, Opcode, Pipe};
 
 use super::Lowering;
 use super::operand::{Grid, operand};
-use crate::machine::{Lane, Mnemonic, Role, VectorInstr};
+use crate::machine::{Mnemonic, Role, Track, VectorInstr};
 use crate::params::{Shape, VectorCost, at_least_one};
 
 /// The repeat count of an instruction has eight bits.
@@ -142,7 +142,7 @@ impl Lowering<'_> {
         loop {
             let now = left.min(MAX_REPEATS);
             let work = at_least_one(cost.slope * now as f64 + extra);
-            self.emit(instr.mnemonic(), Lane::Vector, Pipe::V, Role::Work, work);
+            self.emit(instr.mnemonic(), Track::Vector, Pipe::V, Role::Work, work);
             let emitted = self.last();
             (emitted.head, emitted.tail) = (cost.head.ceil() as u32, cost.tail.ceil() as u32);
             emitted.repeats = now as u32;
@@ -160,19 +160,19 @@ impl Lowering<'_> {
         let shape = self.params.vector_function().clone();
         let [start, load, store, drain] =
             [shape.start, shape.load, shape.store, shape.drain].map(|cycles| cycles.ceil() as u32);
-        self.emit(Mnemonic::Vf, Lane::PushQ, Pipe::V, Role::Work, total);
+        self.emit(Mnemonic::Vf, Track::PushQ, Pipe::V, Role::Work, total);
         let repeats = u32::try_from(grid.repeats()).unwrap_or(u32::MAX);
         self.last().repeats = repeats;
         // Each stage takes as long as the others; what a user's numbers leave no room for is cut.
         let length = total.saturating_sub(start + load + store + drain).max(1);
         let stages = [
-            (instr != VectorInstr::Vdup).then_some((Mnemonic::RvVldi, Lane::RvecLd, start)),
-            instr.register_form().map(|form| (form, Lane::RvecEx, start + load)),
-            Some((Mnemonic::RvVsti, Lane::RvecSt, start + load + store)),
+            (instr != VectorInstr::Vdup).then_some((Mnemonic::RvVldi, Track::RvecLd, start)),
+            instr.register_form().map(|form| (form, Track::RvecEx, start + load)),
+            Some((Mnemonic::RvVsti, Track::RvecSt, start + load + store)),
         ];
-        for (form, lane, offset) in stages.into_iter().flatten() {
+        for (form, track, offset) in stages.into_iter().flatten() {
             let offset = offset.min(total - 1);
-            self.emit(form, lane, Pipe::V, Role::Body, length.min(total - offset));
+            self.emit(form, track, Pipe::V, Role::Body, length.min(total - offset));
             let emitted = self.last();
             (emitted.head, emitted.repeats) = (offset, repeats);
         }
@@ -186,7 +186,7 @@ impl Lowering<'_> {
         for _ in 0..2 {
             let cost = self.params.vector(VectorInstr::MoveMask, Shape { element: 4, in_rows: false });
             let work = at_least_one(cost.slope);
-            self.emit(Mnemonic::MoveMask, Lane::Vector, Pipe::V, Role::Work, work);
+            self.emit(Mnemonic::MoveMask, Track::Vector, Pipe::V, Role::Work, work);
             self.last().repeats = mask.unwrap_or(0) as u32;
         }
     }

@@ -2,7 +2,7 @@
 
 use std::io::{self, Write};
 
-use crate::perfetto::{Drawing, Group, Slice, Track, Value};
+use crate::perfetto::{Drawing, DrawnTrack, Group, Slice, Value};
 use crate::text::{push_json, push_length, push_u64, push_us};
 
 /// The text is handed on in pieces of about this size.
@@ -29,7 +29,7 @@ impl<W: Write> JsonDrawing<W> {
         self.first = false;
     }
 
-    fn metadata(&mut self, kind: &str, track: Track, args: &[u8]) {
+    fn metadata(&mut self, kind: &str, track: DrawnTrack, args: &[u8]) {
         self.separate();
         self.text.extend_from_slice(br#"{"ph":"M","name":""#);
         self.text.extend_from_slice(kind.as_bytes());
@@ -42,7 +42,7 @@ impl<W: Write> JsonDrawing<W> {
         self.text.extend_from_slice(b"}}");
     }
 
-    fn name_and_rank(&mut self, what: &str, track: Track, name: &str, rank: u32) {
+    fn name_and_rank(&mut self, what: &str, track: DrawnTrack, name: &str, rank: u32) {
         let mut args = br#""name":"#.to_vec();
         push_json(&mut args, name);
         self.metadata(&format!("{what}_name"), track, &args);
@@ -50,7 +50,7 @@ impl<W: Write> JsonDrawing<W> {
     }
 
     /// An end of an arrow inside a slice: it must lie between the slice's ends to be bound to it.
-    fn flow(&mut self, phase: &str, id: u64, track: Track, ps: u64) {
+    fn flow(&mut self, phase: &str, id: u64, track: DrawnTrack, ps: u64) {
         self.separate();
         self.text.extend_from_slice(br#"{"ph":""#);
         self.text.extend_from_slice(phase.as_bytes());
@@ -63,7 +63,7 @@ impl<W: Write> JsonDrawing<W> {
         self.text.push(b'}');
     }
 
-    fn place(&mut self, track: Track, ps: u64) {
+    fn place(&mut self, track: DrawnTrack, ps: u64) {
         self.text.extend_from_slice(br#","pid":"#);
         push_u64(&mut self.text, track.group.0.into());
         self.text.extend_from_slice(br#","tid":"#);
@@ -77,13 +77,13 @@ impl<W: Write> Drawing for JsonDrawing<W> {
     fn group(&mut self, name: &str, rank: u32) -> io::Result<Group> {
         self.groups += 1;
         let group = Group(self.groups);
-        self.name_and_rank("process", Track { group, number: 0 }, name, rank);
+        self.name_and_rank("process", DrawnTrack { group, number: 0 }, name, rank);
         Ok(group)
     }
 
-    fn track(&mut self, group: Group, name: &str, rank: u32) -> io::Result<Track> {
+    fn track(&mut self, group: Group, name: &str, rank: u32) -> io::Result<DrawnTrack> {
         self.tracks += 1;
-        let track = Track { group, number: self.tracks };
+        let track = DrawnTrack { group, number: self.tracks };
         self.name_and_rank("thread", track, name, rank);
         Ok(track)
     }

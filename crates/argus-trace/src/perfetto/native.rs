@@ -7,7 +7,7 @@ use std::io::{self, Write};
 use prost::Message;
 use rustc_hash::FxHashMap;
 
-use crate::perfetto::{Drawing, Group, Slice, Track, Value};
+use crate::perfetto::{Drawing, DrawnTrack, Group, Slice, Value};
 
 /// The file is handed on in pieces of about this size.
 const PIECE: usize = 1 << 20;
@@ -147,7 +147,7 @@ pub(crate) struct NativeDrawing<W> {
 }
 
 struct Open {
-    track: Track,
+    track: DrawnTrack,
     children: u32,
     end: u64,
 }
@@ -181,7 +181,7 @@ impl<W: Write> NativeDrawing<W> {
         Ok(())
     }
 
-    fn end(&mut self, track: Track, ps: u64, flows_in: &[u64]) -> io::Result<()> {
+    fn end(&mut self, track: DrawnTrack, ps: u64, flows_in: &[u64]) -> io::Result<()> {
         let event = TrackEvent {
             kind: Some(SLICE_END),
             track_uuid: Some(track_uuid(track)),
@@ -206,7 +206,7 @@ fn group_uuid(group: Group) -> u64 {
     u64::from(group.0) << 32
 }
 
-fn track_uuid(track: Track) -> u64 {
+fn track_uuid(track: DrawnTrack) -> u64 {
     group_uuid(track.group) | u64::from(track.number)
 }
 
@@ -230,9 +230,9 @@ impl<W: Write> Drawing for NativeDrawing<W> {
         Ok(group)
     }
 
-    fn track(&mut self, group: Group, name: &str, rank: u32) -> io::Result<Track> {
+    fn track(&mut self, group: Group, name: &str, rank: u32) -> io::Result<DrawnTrack> {
         self.tracks += 1;
-        let track = Track { group, number: self.tracks };
+        let track = DrawnTrack { group, number: self.tracks };
         self.packet(TracePacket {
             track_descriptor: Some(TrackDescriptor {
                 uuid: Some(track_uuid(track)),

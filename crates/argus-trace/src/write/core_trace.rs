@@ -1,9 +1,9 @@
-//! `core*/trace.json`: one core for a browser's trace viewer, each lane a process of its own. Operand texts are
+//! `core*/trace.json`: one core for a browser's trace viewer, each track a process of its own. Operand texts are
 //! left to the file of all cores.
 
 use std::io::{self, Write};
 
-use crate::machine::{At, Lane};
+use crate::machine::{At, Track};
 use crate::text::{push_escaped, push_hex, push_u64, push_us};
 use crate::timeline::Timeline;
 use crate::write::events::envelope;
@@ -11,34 +11,34 @@ use crate::write::events::envelope;
 /// The text is handed on in pieces of about this size.
 const PIECE: usize = 1 << 20;
 
-/// The process number of a lane.
-const fn process(lane: Lane) -> u64 {
-    match lane {
-        Lane::Scalar => 10,
-        Lane::ScalarLdSt => 20,
-        Lane::Vector => 30,
-        Lane::Cube => 40,
-        Lane::Mte1 => 50,
-        Lane::Mte2 => 60,
-        Lane::Mte3 => 70,
-        Lane::Fixp => 80,
-        Lane::All => 100,
-        Lane::RvecEx => 130,
-        Lane::RvecLd => 140,
-        Lane::RvecSt => 150,
-        Lane::PushQ => 160,
+/// The process number of a track.
+const fn process(track: Track) -> u64 {
+    match track {
+        Track::Scalar => 10,
+        Track::ScalarLdSt => 20,
+        Track::Vector => 30,
+        Track::Cube => 40,
+        Track::Mte1 => 50,
+        Track::Mte2 => 60,
+        Track::Mte3 => 70,
+        Track::Fixp => 80,
+        Track::All => 100,
+        Track::RvecEx => 130,
+        Track::RvecLd => 140,
+        Track::RvecSt => 150,
+        Track::PushQ => 160,
     }
 }
 
-/// Instructions of a lane never overlap, so each lane is one thread.
+/// Instructions of a track never overlap, so each track is one thread.
 const THREAD: u64 = 1;
 
 pub(crate) fn write(out: &mut impl Write, timeline: &Timeline<'_>, core: usize) -> io::Result<()> {
     let (start, end) = envelope(1);
     let mut text = start.into_bytes();
     let mut first = true;
-    for lane in timeline.lanes(core) {
-        let (pid, name) = (process(lane), lane.name());
+    for track in timeline.tracks(core) {
+        let (pid, name) = (process(track), track.name());
         for (kind, tid, args) in [
             ("process_name", "0", format!(r#""name":"{name}""#)),
             ("process_sort_index", "0", format!(r#""sort_index":{pid}"#)),
@@ -68,7 +68,7 @@ pub(crate) fn write(out: &mut impl Write, timeline: &Timeline<'_>, core: usize) 
         text.extend_from_slice(br#","name":""#);
         text.extend_from_slice(instr.mnemonic.name().as_bytes());
         text.extend_from_slice(br#"","ph":"X","pid":"#);
-        push_u64(&mut text, process(instr.lane));
+        push_u64(&mut text, process(instr.track));
         text.extend_from_slice(br#","tid":1,"ts":"#);
         push_us(&mut text, start);
         text.push(b'}');
@@ -101,9 +101,9 @@ fn push_flow(text: &mut Vec<u8>, timeline: &Timeline<'_>, at: At) {
     text.extend_from_slice(
         format!(
             r#",{{"cat":"{}To{}","id":"{number}","name":"flow","ph":"{phase}","pid":"{}","tid":"1","ts":"#,
-            set.lane.name(),
-            wait.lane.name(),
-            process(instr.lane),
+            set.track.name(),
+            wait.track.name(),
+            process(instr.track),
         )
         .as_bytes(),
     );

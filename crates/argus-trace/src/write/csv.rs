@@ -29,13 +29,13 @@ pub(crate) fn instr_exe(timeline: &Timeline<'_>, totals: &Totals, core: usize) -
         if let Some(example) = examples[site] {
             push_detail(&mut detail, timeline, core, example);
         }
-        // Instructions of one address lie on one lane, so their times add up without overlap.
+        // Instructions of one address lie on one track, so their times add up without overlap.
         let _ = writeln!(
             text,
             "{},{},{},{},{},{},\"{}\"",
             place.mnemonic.name(),
             place.addr,
-            place.lane.name(),
+            place.track.name(),
             total.calls,
             total.cycles,
             running_time(timeline.ticks(), total.cycles),

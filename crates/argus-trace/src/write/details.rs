@@ -3,7 +3,7 @@
 use argus_abi::Member;
 use serde_json::{Value, json};
 
-use crate::machine::{Lane, Path};
+use crate::machine::{Path, Track};
 use crate::summary::Summary;
 use crate::timeline::Timeline;
 use crate::write::bin::BlockType;
@@ -82,14 +82,14 @@ fn base_info(timeline: &Timeline<'_>, summary: &Summary) -> Value {
     })
 }
 
-type Measure = dyn Fn(&crate::summary::LaneSummary, &Summary) -> (u32, f64);
+type Measure = dyn Fn(&crate::summary::TrackSummary, &Summary) -> (u32, f64);
 
-fn busy_share(lane: &crate::summary::LaneSummary, _: &Summary) -> (u32, f64) {
-    (PERCENT, lane.share * 100.0)
+fn busy_share(track: &crate::summary::TrackSummary, _: &Summary) -> (u32, f64) {
+    (PERCENT, track.share * 100.0)
 }
 
-fn busy_time(lane: &crate::summary::LaneSummary, summary: &Summary) -> (u32, f64) {
-    (MICROSECONDS, lane.busy_cycles as f64 / summary.mhz)
+fn busy_time(track: &crate::summary::TrackSummary, summary: &Summary) -> (u32, f64) {
+    (MICROSECONDS, track.busy_cycles as f64 / summary.mhz)
 }
 
 fn load(timeline: &Timeline<'_>, summary: &Summary, measure: &Measure) -> Value {
@@ -98,15 +98,15 @@ fn load(timeline: &Timeline<'_>, summary: &Summary, measure: &Measure) -> Value 
         .iter()
         .zip(&summary.cores)
         .flat_map(|(core, of_core)| {
-            of_core.lanes.iter().map(move |lane| {
-                let (kind, value) = measure(lane, summary);
+            of_core.tracks.iter().map(move |track| {
+                let (kind, value) = measure(track, summary);
                 json!({
                     "block_id": core.block,
                     "block_type": unit(core.member),
-                    "name": lane.lane,
+                    "name": track.track,
                     "unit": kind,
                     "value": value,
-                    "origin_value": lane.busy_cycles,
+                    "origin_value": track.busy_cycles,
                 })
             })
         })
@@ -159,17 +159,17 @@ fn memory_graph(timeline: &Timeline<'_>, summary: &Summary) -> Value {
                 })
                 .collect();
             let of_core = &summary.cores[number];
-            let busy = |lane: Lane| {
+            let busy = |track: Track| {
                 of_core
-                    .lanes
+                    .tracks
                     .iter()
-                    .find(|of_lane| of_lane.lane == lane.name())
-                    .map_or(0, |of_lane| of_lane.busy_cycles)
+                    .find(|of_track| of_track.track == track.name())
+                    .map_or(0, |of_track| of_track.busy_cycles)
             };
             let (unit, cycles) = match core.member {
-                Member::Aic => ("Cube", busy(Lane::Cube)),
-                Member::Aiv0 => ("Vector", busy(Lane::Vector) + busy(Lane::PushQ)),
-                Member::Aiv1 => ("Vector1", busy(Lane::Vector) + busy(Lane::PushQ)),
+                Member::Aic => ("Cube", busy(Track::Cube)),
+                Member::Aiv0 => ("Vector", busy(Track::Vector) + busy(Track::PushQ)),
+                Member::Aiv1 => ("Vector1", busy(Track::Vector) + busy(Track::PushQ)),
             };
             let ratio = if of_core.cycles == 0 { 0.0 } else { cycles as f64 / of_core.cycles as f64 * 100.0 };
             let mut map = json!({

@@ -1,7 +1,7 @@
 //! The events of `trace.json` and of the TRACE blocks: one object each, keys in alphabetical order.
 
 use crate::detail::push_detail;
-use crate::machine::{At, Instr, Lane, Path, Role};
+use crate::machine::{At, Instr, Path, Role, Track};
 use crate::text::{Ticks, push_escaped, push_hex, push_u64, push_us};
 use crate::timeline::Timeline;
 
@@ -12,39 +12,39 @@ pub(crate) fn envelope(schema: u32) -> (String, &'static str) {
     (start, "]}")
 }
 
-/// Colours by lane.
-const fn colour(lane: Lane) -> &'static str {
-    match lane {
-        Lane::Scalar | Lane::ScalarLdSt | Lane::RvecLd => "startup",
-        Lane::Mte1 => "thread_state_running",
-        Lane::Cube => "background_memory_dump",
-        Lane::Fixp => "thread_state_unknown",
-        Lane::Mte2 => "thread_state_iowait",
-        Lane::Vector => "cq_build_failed",
-        Lane::Mte3 => "rail_response",
-        Lane::All => "good",
-        Lane::RvecEx => "running",
-        Lane::RvecSt => "runnable",
-        Lane::PushQ => "unknown",
+/// Colours by track.
+const fn colour(track: Track) -> &'static str {
+    match track {
+        Track::Scalar | Track::ScalarLdSt | Track::RvecLd => "startup",
+        Track::Mte1 => "thread_state_running",
+        Track::Cube => "background_memory_dump",
+        Track::Fixp => "thread_state_unknown",
+        Track::Mte2 => "thread_state_iowait",
+        Track::Vector => "cq_build_failed",
+        Track::Mte3 => "rail_response",
+        Track::All => "good",
+        Track::RvecEx => "running",
+        Track::RvecSt => "runnable",
+        Track::PushQ => "unknown",
     }
 }
 
-/// The place of a lane among the lanes of its core.
-pub(crate) const fn sort_index(lane: Lane) -> u32 {
-    match lane {
-        Lane::Scalar => 1,
-        Lane::Mte1 => 3,
-        Lane::Cube => 4,
-        Lane::Fixp => 5,
-        Lane::Mte2 => 6,
-        Lane::Vector => 7,
-        Lane::Mte3 => 8,
-        Lane::ScalarLdSt => 10,
-        Lane::All => 11,
-        Lane::RvecEx => 18,
-        Lane::RvecSt => 20,
-        Lane::RvecLd => 21,
-        Lane::PushQ => 22,
+/// The place of a track among the tracks of its core.
+pub(crate) const fn sort_index(track: Track) -> u32 {
+    match track {
+        Track::Scalar => 1,
+        Track::Mte1 => 3,
+        Track::Cube => 4,
+        Track::Fixp => 5,
+        Track::Mte2 => 6,
+        Track::Vector => 7,
+        Track::Mte3 => 8,
+        Track::ScalarLdSt => 10,
+        Track::All => 11,
+        Track::RvecEx => 18,
+        Track::RvecSt => 20,
+        Track::RvecLd => 21,
+        Track::PushQ => 22,
     }
 }
 
@@ -84,7 +84,7 @@ impl<'a> Events<'a> {
         Events { timeline, ticks: timeline.ticks(), codes, next_lonely: timeline.pairs.len() as u64 }
     }
 
-    /// The names and the order of cores and lanes.
+    /// The names and the order of cores and tracks.
     pub fn push_metadata(&self, out: &mut Vec<u8>, sink: &mut dyn FnMut(&mut Vec<u8>)) {
         for (number, core) in self.timeline.cores.iter().enumerate() {
             let sort = 3 * core.block + 1 + core.member as u32;
@@ -96,11 +96,11 @@ impl<'a> Events<'a> {
                 .as_bytes(),
             );
             sink(out);
-            for lane in self.timeline.lanes(number) {
-                let (sort, lane) = (sort_index(lane), lane.name());
+            for track in self.timeline.tracks(number) {
+                let (sort, track) = (sort_index(track), track.name());
                 out.extend_from_slice(
                     format!(
-                        r#"{{"args":{{"sort_index":{sort}}},"name":"thread_sort_index","ph":"M","pid":"{name}","tid":"{lane}"}}"#
+                        r#"{{"args":{{"sort_index":{sort}}},"name":"thread_sort_index","ph":"M","pid":"{name}","tid":"{track}"}}"#
                     )
                     .as_bytes(),
                 );
@@ -119,13 +119,13 @@ impl<'a> Events<'a> {
         let (start, end) = (self.ticks.ps(instr.start), self.ticks.ps(instr.end));
         self.push_args(out, at, instr);
         out.extend_from_slice(br#","cname":""#);
-        out.extend_from_slice(colour(instr.lane).as_bytes());
+        out.extend_from_slice(colour(instr.track).as_bytes());
         out.extend_from_slice(br#"","dur":"#);
         push_us(out, end - start);
         out.extend_from_slice(br#","name":""#);
         out.extend_from_slice(instr.mnemonic.name().as_bytes());
         out.extend_from_slice(br#"","ph":"X","#);
-        self.push_place(out, at, instr.lane, start);
+        self.push_place(out, at, instr.track, start);
         sink(out);
     }
 
@@ -147,25 +147,25 @@ impl<'a> Events<'a> {
             out.extend_from_slice(br#"","#);
         };
         middle(out, "B");
-        self.push_place(out, at, instr.lane, start);
+        self.push_place(out, at, instr.track, start);
         sink(out);
         out.extend_from_slice(br#"{"args":{}"#);
         middle(out, "E");
-        self.push_place(out, at, instr.lane, end);
+        self.push_place(out, at, instr.track, end);
         sink(out);
         let Some(pair) = instr.pair() else { return };
         let pair = self.timeline.pairs[pair as usize];
         let (set, wait) = (self.timeline.instr(pair.set), self.timeline.instr(pair.wait));
         out.extend_from_slice(br#"{"cat":""#);
-        out.extend_from_slice(set.lane.name().as_bytes());
+        out.extend_from_slice(set.track.name().as_bytes());
         out.extend_from_slice(b"To");
-        out.extend_from_slice(wait.lane.name().as_bytes());
+        out.extend_from_slice(wait.track.name().as_bytes());
         out.extend_from_slice(br#"","id":""#);
         out.extend_from_slice(&id);
         out.extend_from_slice(br#"","name":"flow","ph":""#);
         out.push(if instr.role.sets() { b's' } else { b't' });
         out.extend_from_slice(br#"","#);
-        self.push_place(out, at, instr.lane, end);
+        self.push_place(out, at, instr.track, end);
         sink(out);
     }
 
@@ -203,11 +203,11 @@ impl<'a> Events<'a> {
         out.extend_from_slice(br#""}"#);
     }
 
-    fn push_place(&self, out: &mut Vec<u8>, at: At, lane: Lane, ps: u64) {
+    fn push_place(&self, out: &mut Vec<u8>, at: At, track: Track, ps: u64) {
         out.extend_from_slice(br#""pid":""#);
         out.extend_from_slice(self.timeline.cores[at.core as usize].name.as_bytes());
         out.extend_from_slice(br#"","tid":""#);
-        out.extend_from_slice(lane.name().as_bytes());
+        out.extend_from_slice(track.name().as_bytes());
         out.extend_from_slice(br#"","ts":"#);
         push_us(out, ps);
         out.push(b'}');

@@ -124,7 +124,7 @@ pub(crate) fn api_instr(timeline: &Timeline<'_>, totals: &Totals, sources: &Sour
                 "Address": format!("{:#x}", site.addr),
                 "AscendC Inner Code": code,
                 "Source": source_text(timeline, core as usize, example),
-                "Pipe": site.lane.name(),
+                "Pipe": site.track.name(),
                 "Instructions Executed": per_core(&totals, |total| total.calls),
                 "Cycles": per_core(&totals, |total| total.cycles),
                 "GPR Count": vec![UNKNOWN; cores],

@@ -231,10 +231,10 @@ fn damage_is_noticed_one_by_one() {
     damage.text(trace, r#""ph":"t""#, r#""ph":"f""#, "phase f, which readers drop");
     damage.text(trace, r#""ph":"B""#, r#""ph":"X""#, "colour");
     damage.text(trace, r#""name":"VEXP""#, r#""name":"vexp""#, "vexp is not a mnemonic");
-    damage.text(trace, r#""tid":"MTE2","ts""#, r#""tid":"MTE9","ts""#, "no lane is called MTE9");
+    damage.text(trace, r#""tid":"MTE2","ts""#, r#""tid":"MTE9","ts""#, "no track is called MTE9");
     damage.text(trace, r#""pid":"core0.veccore0""#, r#""pid":"core0.gpu""#, "no core is called core0.gpu");
     damage.text(trace, r#""cname":"rail_response""#, r#""cname":"good""#, "colour");
-    damage.text(trace, r#""sort_index":6"#, r#""sort_index":5"#, "lane MTE2 has place 5");
+    damage.text(trace, r#""sort_index":6"#, r#""sort_index":5"#, "track MTE2 has place 5");
     damage.text(trace, "Src:OUT,", "Src: OUT,", "white space in operands");
     damage.text(trace, r#""detail":"#, r#""detale":"#, "unknown field `detale`");
     damage.text(trace, "]}", "]", "EOF");

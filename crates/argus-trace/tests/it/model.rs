@@ -5,7 +5,7 @@ use argus_chip::{A2A3SIM, A5SIM, CHIPS, Chip};
 use argus_tile::{
     Core, Direction, KernelResult, Opcode, Pad, Pipe, RoundMode, Saturation, Split, TPipe, Tile,
 };
-use argus_trace::{Lane, Mnemonic, Params, Role, Summary, TaskLog, Timeline};
+use argus_trace::{Mnemonic, Params, Role, Summary, TaskLog, Timeline, Track};
 
 use crate::kernels::{double_buffered, mix};
 use crate::rig::{Rig, hand_over, nd, timeline};
@@ -14,12 +14,12 @@ fn vector(chip: &'static Chip, kernel: impl FnOnce(&mut Core) -> KernelResult) -
     Rig::new(chip).run(Member::Aiv0, kernel)
 }
 
-/// Name, lane, start and end of every instruction of the first core.
+/// Name, track, start and end of every instruction of the first core.
 fn listing(task: &TaskLog) -> Vec<(&'static str, &'static str, u64, u64)> {
     let params = Params::of(task.chip).unwrap();
     let timeline = timeline(task, &params);
     let instrs = timeline.cores[0].instrs.iter();
-    instrs.map(|instr| (instr.mnemonic.name(), instr.lane.name(), instr.start, instr.end)).collect()
+    instrs.map(|instr| (instr.mnemonic.name(), instr.track.name(), instr.start, instr.end)).collect()
 }
 
 const TILE: Tile = Tile::vec(DType::F32, 16, 64).at(0);
@@ -265,9 +265,9 @@ fn loads_and_products_of_a_double_buffered_kernel_overlap() {
         let params = Params::of(chip).unwrap();
         let timeline = timeline(&task, &params);
         let instrs = &timeline.cores[0].instrs;
-        let on = |lane| instrs.iter().filter(move |instr| instr.lane == lane && instr.role == Role::Work);
-        let overlaps = on(Lane::Cube).filter(|product| {
-            on(Lane::Mte2).any(|load| load.start < product.end && product.start < load.end)
+        let on = |track| instrs.iter().filter(move |instr| instr.track == track && instr.role == Role::Work);
+        let overlaps = on(Track::Cube).filter(|product| {
+            on(Track::Mte2).any(|load| load.start < product.end && product.start < load.end)
         });
         assert_eq!(overlaps.count(), 7, "every product but the last has a load beside it");
     }
@@ -280,10 +280,10 @@ fn lanes_never_overlap_and_keep_the_order_of_the_program() {
             let params = Params::of(chip).unwrap();
             let timeline = timeline(&task, &params);
             for core in &timeline.cores {
-                for lane in Lane::ALL {
+                for track in Track::ALL {
                     let mut end = 0;
-                    for instr in core.instrs.iter().filter(|instr| instr.lane == lane) {
-                        assert!(instr.start >= end && instr.end > instr.start, "{lane:?} {instr:?}");
+                    for instr in core.instrs.iter().filter(|instr| instr.track == track) {
+                        assert!(instr.start >= end && instr.end > instr.start, "{track:?} {instr:?}");
                         end = instr.end;
                     }
                     assert!(end <= timeline.cycles);
@@ -361,22 +361,22 @@ fn the_summary_adds_up() {
         [("GM_TO_L1", 131_072), ("L0C_TO_GM", 16_384), ("L1_TO_L0A", 65_536), ("L1_TO_L0B", 65_536)]
     );
     // A load takes 8192 / 78.35 + 214 = 318.6, so 319 cycles; there are sixteen.
-    let loads: u64 = summary.top.iter().filter(|row| row.lane == "MTE2").map(|row| row.cycles).sum();
+    let loads: u64 = summary.top.iter().filter(|row| row.track == "MTE2").map(|row| row.cycles).sum();
     assert_eq!(loads, 16 * 319);
     assert!(summary.top.windows(2).all(|rows| rows[0].cycles >= rows[1].cycles));
     // The chain leaves no cycle out.
-    let chain: u64 = summary.critical_chain.lanes.iter().map(|lane| lane.cycles).sum();
+    let chain: u64 = summary.critical_chain.tracks.iter().map(|track| track.cycles).sum();
     assert_eq!(chain + summary.critical_chain.issue_cycles, summary.cycles);
-    assert_eq!(summary.critical_chain.lanes[0].lane, "MTE2");
+    assert_eq!(summary.critical_chain.tracks[0].track, "MTE2");
     assert!(
         summary.bottleneck.ends_with("the task is bound by loads from global memory."),
         "{}",
         summary.bottleneck
     );
-    let lane = summary.cores[0].lanes.iter().find(|lane| lane.lane == "CUBE").unwrap();
+    let track = summary.cores[0].tracks.iter().find(|track| track.track == "CUBE").unwrap();
     // 64 cubes of f16 in each product, and its head, because a flag comes before each. Eleven sets: two before
     // the loop, eight in it, one behind it.
-    assert_eq!(lane.busy_cycles - lane.waiting_cycles, 8 * (64 + 6) + 11);
+    assert_eq!(track.busy_cycles - track.waiting_cycles, 8 * (64 + 6) + 11);
     let json = serde_json::to_value(&summary).unwrap();
     assert_eq!(json["cycles"], timeline.cycles);
     assert_eq!(json["hazards"], serde_json::json!([]));

@@ -6,7 +6,7 @@ use std::process::Command;
 use argus_abi::{EdgeReason, TaskId};
 use argus_chip::{A2A3SIM, A5SIM};
 use argus_facts::{Edge, with_causes};
-use argus_trace::{Lane, Params, RunTask, RunTimeline, RunTrack, RunWait, Settings, TaskLog, Timeline};
+use argus_trace::{Params, RunTask, RunTimeline, RunTrack, RunWait, Settings, TaskLog, Timeline, Track};
 use serde_json::{Value, json};
 
 use crate::files::write_task;
@@ -67,7 +67,7 @@ fn decode(path: &Path) -> Value {
     serde_json::from_slice(&output.stdout).unwrap()
 }
 
-/// What the model says a native trace holds: slices with their parents, in the order of lanes.
+/// What the model says a native trace holds: slices with their parents, in the order of tracks.
 fn expected(task: &TaskLog) -> Vec<Value> {
     let params = Params::of(task.chip).unwrap();
     let timeline = Timeline::new(task, &params, &Settings::default()).unwrap();
@@ -75,15 +75,15 @@ fn expected(task: &TaskLog) -> Vec<Value> {
     let time = |cycle: u64| ((cycle as f64 * 1e6 / params.mhz()).round() as u64 + 500) / 1000;
     let mut slices = Vec::new();
     for (number, core) in timeline.cores.iter().enumerate() {
-        for lane in Lane::ALL {
-            let on_lane: Vec<_> = core.instrs.iter().filter(|instr| instr.lane == lane).collect();
-            for family in on_lane.chunk_by(|a, b| a.entry == b.entry) {
+        for track in Track::ALL {
+            let on_track: Vec<_> = core.instrs.iter().filter(|instr| instr.track == track).collect();
+            for family in on_track.chunk_by(|a, b| a.entry == b.entry) {
                 let (first, last) = (family[0], family[family.len() - 1]);
                 let depth = u64::from(family.len() > 1);
                 if depth == 1 {
                     let opcode = task.cores[number].log.entries[first.entry as usize].opcode.name();
                     slices.push(json!({
-                        "track": [core.name, lane.name()], "name": opcode, "depth": 0,
+                        "track": [core.name, track.name()], "name": opcode, "depth": 0,
                         "start": time(first.start), "end": time(last.end), "out": [], "in": [],
                         "cycle": first.start, "cycles": last.end - first.start,
                     }));
@@ -93,7 +93,7 @@ fn expected(task: &TaskLog) -> Vec<Value> {
                     let sets = matches!(instr.role, argus_trace::Role::Set(_) | argus_trace::Role::Signal(_));
                     let (out, arriving) = if sets { (flow, vec![]) } else { (vec![], flow) };
                     slices.push(json!({
-                        "track": [core.name, lane.name()], "name": instr.mnemonic.name(), "depth": depth,
+                        "track": [core.name, track.name()], "name": instr.mnemonic.name(), "depth": depth,
                         "start": time(instr.start), "end": time(instr.end), "out": out, "in": arriving,
                         "cycle": instr.start, "cycles": instr.cycles(), "source": timeline.source(instr),
                     }));
@@ -134,7 +134,7 @@ fn perfetto_reads_what_the_model_says() {
         nested += expected.iter().filter(|slice| slice["depth"] == 1).count();
         assert!(expected.iter().any(|slice| slice["in"] != json!([])));
     }
-    assert!(nested > 0, "no tile instruction became several of one lane");
+    assert!(nested > 0, "no tile instruction became several of one track");
 }
 
 fn run() -> RunTimeline {
@@ -145,7 +145,7 @@ fn run() -> RunTimeline {
         start_ns,
         end_ns,
     };
-    let lane = |group: &str, name: &str, tasks: Vec<RunTask>, waits: Vec<RunWait>| RunTrack {
+    let track = |group: &str, name: &str, tasks: Vec<RunTask>, waits: Vec<RunWait>| RunTrack {
         group: group.into(),
         name: name.into(),
         tasks,
@@ -158,15 +158,15 @@ fn run() -> RunTimeline {
     };
     RunTimeline {
         tracks: vec![
-            lane("cores", "AIC 0", vec![task("QK", 1, 100, 350), task("PV", 3, 700, 900)], vec![]),
-            lane("cores", "AIV 0", vec![task("SF", 2, 360, 600), task("SF", 2, 500, 650)], vec![]),
-            lane(
+            track("cores", "AIC 0", vec![task("QK", 1, 100, 350), task("PV", 3, 700, 900)], vec![]),
+            track("cores", "AIV 0", vec![task("SF", 2, 360, 600), task("SF", 2, 500, 650)], vec![]),
+            track(
                 "scheduler",
-                "lane 0",
+                "track 0",
                 vec![],
                 vec![RunWait { reason: "capture ring full".into(), start_ns: 350, end_ns: 360 }],
             ),
-            lane("scheduler", "lane 1", vec![], vec![]),
+            track("scheduler", "track 1", vec![], vec![]),
         ],
         edges: [(1, 2), (2, 3), (9, 3)].map(edge).into(),
     }
@@ -198,7 +198,7 @@ fn a_run_is_drawn_for_perfetto() {
             slice(["cores", "AIC 0"], "PV", 700, 900, part(3), vec![], vec![2]),
             slice(["cores", "AIV 0"], "SF", 360, 600, part(2), vec![], vec![1]),
             slice(["cores", "AIV 0 #2"], "SF", 500, 650, part(2), vec![2], vec![]),
-            slice(["scheduler", "lane 0"], "capture ring full", 350, 360, json!({}), vec![], vec![]),
+            slice(["scheduler", "track 0"], "capture ring full", 350, 360, json!({}), vec![], vec![]),
         ])
     );
     assert_eq!(
@@ -209,8 +209,8 @@ fn a_run_is_drawn_for_perfetto() {
             ["cores", "AIV 0"],
             ["cores", "AIV 0 #2"],
             ["scheduler"],
-            ["scheduler", "lane 0"],
-            ["scheduler", "lane 1"],
+            ["scheduler", "track 0"],
+            ["scheduler", "track 1"],
         ])
     );
 }

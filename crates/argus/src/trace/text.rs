@@ -76,15 +76,15 @@ fn pipes(summary: &Summary) -> Table {
     cores.sort_by_key(|core| std::cmp::Reverse(core.cycles));
     cores.truncate(ROWS);
     for core in cores {
-        for lane in &core.lanes {
+        for track in &core.tracks {
             table.add_row([
                 core.name.clone(),
-                lane.lane.clone(),
-                lane.instructions.to_string(),
-                (lane.busy_cycles - lane.waiting_cycles).to_string(),
-                lane.waiting_cycles.to_string(),
-                format!("{:.0} %", lane.share * 100.0),
-                "█".repeat((lane.share * BAR as f64).round() as usize),
+                track.track.clone(),
+                track.instructions.to_string(),
+                (track.busy_cycles - track.waiting_cycles).to_string(),
+                track.waiting_cycles.to_string(),
+                format!("{:.0} %", track.share * 100.0),
+                "█".repeat((track.share * BAR as f64).round() as usize),
             ]);
         }
     }
@@ -99,10 +99,10 @@ fn pipes(summary: &Summary) -> Table {
 fn chain(summary: &Summary) -> String {
     let chain = &summary.critical_chain;
     let mut parts: Vec<String> = chain
-        .lanes
+        .tracks
         .iter()
         .take(ROWS)
-        .map(|lane| format!("{} of {} {}", lane.lane, lane.core, lane.cycles))
+        .map(|track| format!("{} of {} {}", track.track, track.core, track.cycles))
         .collect();
     if chain.issue_cycles > 0 {
         parts.push(format!("waiting for issue {}", chain.issue_cycles));
@@ -122,7 +122,7 @@ fn top(summary: &Summary) -> Table {
             row.cycles.to_string(),
             row.calls.to_string(),
             row.instruction.to_owned(),
-            row.lane.to_owned(),
+            row.track.to_owned(),
             row.source.clone(),
         ]);
     }

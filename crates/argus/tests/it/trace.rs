@@ -170,10 +170,10 @@ fn wrong_usage_is_said_before_anything_is_written() {
 /// A slice's process and thread; its name, start and end in picoseconds; what is said about it.
 type Slice = ((u64, u64), String, u64, u64, Value);
 
-/// Slices of each lane by name, and arrows, of Chrome's events.
+/// Slices of each track by name, and arrows, of Chrome's events.
 struct Drawing {
     slices: Vec<Slice>,
-    lanes: BTreeMap<(u64, u64), String>,
+    tracks: BTreeMap<(u64, u64), String>,
     arrows: usize,
 }
 
@@ -182,7 +182,7 @@ fn drawing(path: &Path) -> Drawing {
     let events = object.as_array().or_else(|| object["traceEvents"].as_array()).unwrap();
     let place = |event: &Value| (event["pid"].as_u64().unwrap(), event["tid"].as_u64().unwrap_or(0));
     let ps = |value: &Value| (value.as_f64().unwrap() * 1e6).round() as u64;
-    let mut drawing = Drawing { slices: Vec::new(), lanes: BTreeMap::new(), arrows: 0 };
+    let mut drawing = Drawing { slices: Vec::new(), tracks: BTreeMap::new(), arrows: 0 };
     for event in events {
         match event["ph"].as_str().unwrap() {
             "X" => {
@@ -193,7 +193,7 @@ fn drawing(path: &Path) -> Drawing {
             }
             "M" if event["name"] == "thread_name" => {
                 let name = event["args"]["name"].as_str().unwrap().to_owned();
-                drawing.lanes.insert(place(event), name);
+                drawing.tracks.insert(place(event), name);
             }
             "s" => drawing.arrows += 1,
             _ => {}
@@ -227,11 +227,11 @@ fn the_timeline_of_a_run_shows_every_kernel_call_once_and_in_the_order_of_the_gr
 /// UP of the block before.
 fn check_drawing(drawing: &Drawing) {
     let mut calls: BTreeMap<&str, Vec<(u64, u64, u64)>> = BTreeMap::new();
-    for (lane, name, start, end, args) in &drawing.slices {
+    for (track, name, start, end, args) in &drawing.slices {
         if ["QK", "SF", "PV", "UP"].contains(&name.as_str()) {
             let task = u64::from_str_radix(&args["task"].as_str().unwrap()[2..], 16).unwrap();
             calls.entry(name).or_default().push((task, *start, *end));
-            let core = &drawing.lanes[lane];
+            let core = &drawing.tracks[track];
             let matrix = ["QK", "PV"].contains(&name.as_str());
             assert_eq!(core.starts_with("aic"), matrix, "{name} on {core}");
         }
@@ -247,12 +247,12 @@ fn check_drawing(drawing: &Drawing) {
         }
     }
     assert!(calls["UP"].windows(2).all(|pair| pair[0].2 <= pair[1].1));
-    // Slices of a lane follow each other.
-    let mut by_lane: BTreeMap<(u64, u64), Vec<(u64, u64)>> = BTreeMap::new();
-    for (lane, _, start, end, _) in &drawing.slices {
-        by_lane.entry(*lane).or_default().push((*start, *end));
+    // Slices of a track follow each other.
+    let mut by_track: BTreeMap<(u64, u64), Vec<(u64, u64)>> = BTreeMap::new();
+    for (track, _, start, end, _) in &drawing.slices {
+        by_track.entry(*track).or_default().push((*start, *end));
     }
-    for spans in by_lane.values_mut() {
+    for spans in by_track.values_mut() {
         spans.sort_unstable();
         assert!(spans.windows(2).all(|pair| pair[0].1 <= pair[1].0), "{spans:?}");
     }

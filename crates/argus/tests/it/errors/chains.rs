@@ -5,7 +5,7 @@ use std::io;
 use std::sync::Arc;
 
 use argus_abi::{CoreType, TaskId, ViewError};
-use argus_capture::{CaptureError, ConfigError, EntryError, LaneError};
+use argus_capture::{CaptureError, ConfigError, EntryError, RingError};
 use argus_dump::read::{OpenError, PayloadError, TimesError};
 use argus_dump::{DumpError, JournalError, Saved, TimelineError};
 use argus_export::ExportError;
@@ -112,8 +112,8 @@ fn runs() -> Vec<Boxed> {
         Box::new(CaptureError::from(ConfigError::NoRoom)),
         Box::new(CaptureError::from(memory())),
         Box::new(CaptureError::Spawn(io())),
-        Box::new(CaptureError::BrokenLane { lane: 1, source: LaneError::Magic { found: 7 } }),
-        Box::new(CaptureError::BrokenEntry { lane: 1, sequence: 2, source: EntryError::What { found: 9 } }),
+        Box::new(CaptureError::BrokenRing { ring: 1, source: RingError::Magic { found: 7 } }),
+        Box::new(CaptureError::BrokenEntry { ring: 1, sequence: 2, source: EntryError::What { found: 9 } }),
         Box::new(sink()),
         Box::new(RunError::from(memory())),
         Box::new(RunError::from(Fatal::invalid("no"))),

@@ -1,6 +1,6 @@
-//! The words through which the two halves of a lane talk, and the rules for moving them.
+//! The words through which the two halves of a ring talk, and the rules for moving them.
 //!
-//! Every counter only grows: it counts entries or bytes since the lane began, never positions. A position
+//! Every counter only grows: it counts entries or bytes since the ring began, never positions. A position
 //! is a count modulo the capacity, so "full" and "empty" cannot be mistaken for each other and nothing needs
 //! a spare slot. Whoever owns a counter is its only writer:
 //!
@@ -11,24 +11,24 @@
 //! ```
 //!
 //! The bytes themselves are not here: this module knows counts only, which is what lets loom check it with
-//! cells of its own in place of the rings. The words lie in the lane's memory, at the same place for both
+//! cells of its own in place of the rings. The words lie in the ring's memory, at the same place for both
 //! sides, wherever that memory is mapped.
 
 use crate::order::order;
 use crate::primitives::atomic::{self, AtomicU64, Ordering::Relaxed};
 
-/// First word of a lane: "ARGL" in memory order.
-pub const LANE_MAGIC: u32 = u32::from_le_bytes(*b"ARGL");
-/// Changes whenever the layout of [`LaneControl`] or the order of the rings behind it does.
-pub const LANE_VERSION: u16 = 1;
+/// First word of a ring: "ARGL" in memory order.
+pub const RING_MAGIC: u32 = u32::from_le_bytes(*b"ARGL");
+/// Changes whenever the layout of [`RingControl`] or the order of the rings behind it does.
+pub const RING_VERSION: u16 = 1;
 
-/// What never changes after the lane was made.
+/// What never changes after the ring was made.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(C)]
-pub struct LaneShape {
+pub struct RingShape {
     pub magic: u32,
     pub version: u16,
-    pub lane: u16,
+    pub ring: u16,
     /// Bytes of an entry, so that the sides cannot disagree about it silently.
     pub entry_bytes: u64,
     pub entry_capacity: u64,
@@ -70,12 +70,12 @@ pub struct ConsumerLine {
     pub gone: AtomicU64,
 }
 
-/// Start of a lane's memory. Producer and consumer words are two cache lines apart, because processors
+/// Start of a ring's memory. Producer and consumer words are two cache lines apart, because processors
 /// fetch neighbouring lines in pairs.
 #[derive(Debug)]
 #[repr(C, align(128))]
-pub struct LaneControl {
-    pub shape: LaneShape,
+pub struct RingControl {
+    pub shape: RingShape,
     pub ledger: LedgerLine,
     pub producer: ProducerLine,
     pub consumer: ConsumerLine,
@@ -85,17 +85,17 @@ pub struct LaneControl {
 #[cfg(not(loom))]
 const _: () = {
     use core::mem::{offset_of, size_of};
-    assert!(size_of::<LaneShape>() == 32);
-    assert!(size_of::<LaneControl>() == 384);
-    assert!(offset_of!(LaneControl, ledger) == 64);
-    assert!(offset_of!(LaneControl, producer) == 128);
-    assert!(offset_of!(LaneControl, consumer) == 256);
+    assert!(size_of::<RingShape>() == 32);
+    assert!(size_of::<RingControl>() == 384);
+    assert!(offset_of!(RingControl, ledger) == 64);
+    assert!(offset_of!(RingControl, producer) == 128);
+    assert!(offset_of!(RingControl, consumer) == 256);
 };
 
-impl LaneControl {
-    pub fn new(shape: LaneShape) -> LaneControl {
+impl RingControl {
+    pub fn new(shape: RingShape) -> RingControl {
         let zero = || AtomicU64::new(0);
-        LaneControl {
+        RingControl {
             shape,
             ledger: LedgerLine { waits: zero(), wait_ns: zero(), lost_entries: zero(), lost_bytes: zero() },
             producer: ProducerLine {
@@ -126,11 +126,11 @@ pub trait Backoff {
     fn end(&mut self) -> u64;
 }
 
-/// Nobody reads the lane any more.
+/// Nobody reads the ring any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gone;
 
-/// What the producer knows about its lane.
+/// What the producer knows about its ring.
 ///
 /// It keeps what it last saw of the consumer's counters and looks again only when that does not suffice, so
 /// that an entry normally costs no access to a line the other side writes.
@@ -167,54 +167,54 @@ impl ProducerCursor {
     }
 
     /// Whether one more entry and `bytes` more payload bytes fit now.
-    pub fn has_room(&mut self, control: &LaneControl, entries: u64, bytes: u64) -> bool {
+    pub fn has_room(&mut self, control: &RingControl, entries: u64, bytes: u64) -> bool {
         let mut fits = self.entries - self.entries_consumed + entries <= self.entry_capacity;
         if !fits {
             // SYNC POINT: pairs with the release in `ConsumerCursor::acknowledge`; the consumer has
             // finished with every slot that is counted here before we write to it again.
             self.entries_consumed =
-                control.consumer.entries_consumed.load(order!("lane.entries_consumed", Acquire));
+                control.consumer.entries_consumed.load(order!("ring.entries_consumed", Acquire));
             fits = self.entries - self.entries_consumed + entries <= self.entry_capacity;
         }
         fits && self.payload_room(control, bytes) >= bytes
     }
 
     /// Payload bytes that may be written now. Looks at the consumer again only if fewer than `enough`.
-    pub fn payload_room(&mut self, control: &LaneControl, enough: u64) -> u64 {
+    pub fn payload_room(&mut self, control: &RingControl, enough: u64) -> u64 {
         let room = self.payload_capacity - (self.payload - self.payload_consumed);
         if room >= enough {
             return room;
         }
         // SYNC POINT: pairs with the release in `ConsumerCursor::acknowledge`, as above.
         self.payload_consumed =
-            control.consumer.payload_consumed.load(order!("lane.payload_consumed", Acquire));
+            control.consumer.payload_consumed.load(order!("ring.payload_consumed", Acquire));
         self.payload_capacity - (self.payload - self.payload_consumed)
     }
 
     /// Hands the next `bytes` payload bytes to the consumer.
-    pub fn publish_payload(&mut self, control: &LaneControl, bytes: u64) {
+    pub fn publish_payload(&mut self, control: &RingControl, bytes: u64) {
         self.payload += bytes;
         // SYNC POINT: pairs with the acquire in `ConsumerCursor::refresh`; the bytes come before the count.
-        control.producer.payload_published.store(self.payload, order!("lane.publish_payload", Release));
+        control.producer.payload_published.store(self.payload, order!("ring.publish_payload", Release));
     }
 
     /// Hands the next entry to the consumer, and with it any payload published before.
-    pub fn publish_entry(&mut self, control: &LaneControl) {
+    pub fn publish_entry(&mut self, control: &RingControl) {
         self.entries += 1;
         // SYNC POINT: pairs with the acquire in `ConsumerCursor::refresh`; the entry comes before the count.
-        control.producer.entries_published.store(self.entries, order!("lane.publish_entry", Release));
+        control.producer.entries_published.store(self.entries, order!("ring.publish_entry", Release));
     }
 
     /// Nothing will follow.
-    pub fn close(&mut self, control: &LaneControl) {
+    pub fn close(&mut self, control: &RingControl) {
         // SYNC POINT: pairs with the acquire in `ConsumerCursor::refresh`; everything published comes first.
-        control.producer.closed.store(1, order!("lane.close", Release));
+        control.producer.closed.store(1, order!("ring.close", Release));
     }
 
     /// Waits for room for `entries` entries and `bytes` payload bytes, neither more than the capacity.
     pub fn wait(
         &mut self,
-        control: &LaneControl,
+        control: &RingControl,
         backoff: &mut impl Backoff,
         entries: u64,
         bytes: u64,
@@ -227,7 +227,7 @@ impl ProducerCursor {
         backoff.begin();
         let mut round = 0;
         let outcome = loop {
-            // Relaxed: see `LaneControl::abandon`.
+            // Relaxed: see `RingControl::abandon`.
             if control.consumer.gone.load(Relaxed) != 0 {
                 break Err(Gone);
             }
@@ -245,7 +245,7 @@ impl ProducerCursor {
     }
 
     /// Counts what will never reach the ring.
-    pub fn lose(&mut self, control: &LaneControl, entries: u64, bytes: u64) {
+    pub fn lose(&mut self, control: &RingControl, entries: u64, bytes: u64) {
         add(&control.ledger.lost_entries, entries);
         add(&control.ledger.lost_bytes, bytes);
     }
@@ -256,7 +256,7 @@ fn add(word: &AtomicU64, amount: u64) {
     word.store(word.load(Relaxed) + amount, Relaxed);
 }
 
-/// What the consumer knows about its lane.
+/// What the consumer knows about its ring.
 #[derive(Debug, Default)]
 pub struct ConsumerCursor {
     /// Read so far.
@@ -270,16 +270,16 @@ pub struct ConsumerCursor {
 
 impl ConsumerCursor {
     /// Learns how far the producer is.
-    pub fn refresh(&mut self, control: &LaneControl) {
+    pub fn refresh(&mut self, control: &RingControl) {
         // `closed` first: what is counted after it was seen is all there will ever be.
         // SYNC POINT: pairs with the release in `ProducerCursor::close`.
-        self.closed = control.producer.closed.load(order!("lane.closed", Acquire)) != 0;
+        self.closed = control.producer.closed.load(order!("ring.closed", Acquire)) != 0;
         // SYNC POINT: pair with the releases in `ProducerCursor::publish_*`. Entries before payload: a small
         // payload is published before its entry, so an entry that is seen has its bytes seen as well.
         self.entries_published =
-            control.producer.entries_published.load(order!("lane.entries_published", Acquire));
+            control.producer.entries_published.load(order!("ring.entries_published", Acquire));
         self.payload_published =
-            control.producer.payload_published.load(order!("lane.payload_published", Acquire));
+            control.producer.payload_published.load(order!("ring.payload_published", Acquire));
     }
 
     /// Entries that may be read.
@@ -293,24 +293,24 @@ impl ConsumerCursor {
     }
 
     /// Gives back everything read so far.
-    pub fn acknowledge(&self, control: &LaneControl) {
+    pub fn acknowledge(&self, control: &RingControl) {
         // SYNC POINT: pair with the acquires in `ProducerCursor`; our reads come before the reuse.
-        control.consumer.entries_consumed.store(self.entries, order!("lane.acknowledge_entries", Release));
-        control.consumer.payload_consumed.store(self.payload, order!("lane.acknowledge_payload", Release));
+        control.consumer.entries_consumed.store(self.entries, order!("ring.acknowledge_entries", Release));
+        control.consumer.payload_consumed.store(self.payload, order!("ring.acknowledge_payload", Release));
     }
 
-    /// Whether the producer has closed the lane and everything in it was read.
+    /// Whether the producer has closed the ring and everything in it was read.
     pub fn is_finished(&self) -> bool {
         self.closed && self.entries_ready() == 0 && self.payload_ready() == 0
     }
 }
 
-/// For a consumer that copies the words and bytes of a lane out with relaxed loads: after each copy.
+/// For a consumer that copies the words and bytes of a ring out with relaxed loads: after each copy.
 #[inline]
 pub fn after_copy() {
     // SYNC POINT: makes a counter among the copied words pair with the releases in `ProducerCursor`, so that
     // the next copy sees what it counts.
-    fence(order!("lane.after_copy", Acquire));
+    fence(order!("ring.after_copy", Acquire));
 }
 
 /// For a consumer that writes its counts with relaxed stores: before each of them.
@@ -318,7 +318,7 @@ pub fn after_copy() {
 pub fn before_acknowledgement() {
     // SYNC POINT: makes the word pair with the acquires in `ProducerCursor`, so that our copies come before
     // the reuse of what they copied.
-    fence(order!("lane.before_acknowledgement", Release));
+    fence(order!("ring.before_acknowledgement", Release));
 }
 
 /// A fence; none at all where the ordering was taken away.

@@ -1,6 +1,6 @@
 //! A control thread: it owns some clusters, learns what their cores finished and gives them new work.
 //!
-//! A lane is a state, not a thread of the host: whoever locks it acts as that control thread for one step.
+//! A control thread is a state, not a thread of the host: whoever locks it acts as that control thread for one step.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -23,7 +23,7 @@ struct InFlight {
     token: Token,
 }
 
-/// What the lane knows of one core: the task that runs and the one that waits behind it.
+/// What the control thread knows of one core: the task that runs and the one that waits behind it.
 #[derive(Debug)]
 struct Slot {
     core: usize,
@@ -32,35 +32,35 @@ struct Slot {
     pending: Option<InFlight>,
 }
 
-/// What other threads may know of a lane without locking it.
+/// What other threads may know of a control thread without locking it.
 #[derive(Debug, Default)]
-pub struct LaneSignals {
-    /// Cores (numbered within the lane) that reported something.
+pub struct ControlSignals {
+    /// Cores (numbered within the control thread) that reported something.
     pub reported: CoreBits,
-    /// Idle cores by type: another lane that has some is the better place for a waiting task.
+    /// Idle cores by type: another control thread that has some is the better place for a waiting task.
     idle: [AtomicU32; 2],
 }
 
-impl LaneSignals {
+impl ControlSignals {
     fn idle_cores(&self, core_type: CoreType) -> u32 {
         self.idle[core_type as usize].load(Ordering::Relaxed)
     }
 }
 
-/// A bit per cluster. One lane may own all clusters of a chip.
+/// A bit per cluster. One control thread may own all clusters of a chip.
 type ClusterBits = u128;
 
 const _: () = assert!(MAX_CORES / Member::ALL.len() <= ClusterBits::BITS as usize);
 
 /// The state of one control thread.
 #[derive(Debug)]
-pub struct Lane {
+pub struct ControlThread {
     index: usize,
     /// Three slots per cluster, in the order of [`Member`].
     slots: Vec<[Slot; 3]>,
-    /// Bit per cluster of the lane: the core at that place has nothing to do.
+    /// Bit per cluster of the control thread: the core at that place has nothing to do.
     idle: [ClusterBits; 3],
-    /// Bit per cluster of the lane: the core runs something and nothing waits behind it.
+    /// Bit per cluster of the control thread: the core runs something and nothing waits behind it.
     open: [ClusterBits; 3],
     /// A cluster kept free of single tasks because a mix waits for all of its cores.
     reserved: ClusterBits,
@@ -72,11 +72,17 @@ pub struct Lane {
     hooked: bool,
 }
 
-impl Lane {
-    /// Lane `index` of `lanes` owns every `lanes`-th cluster.
-    pub fn new(index: usize, lanes: usize, cores: &Cores, hooked: bool, recorder: Option<Recorder>) -> Lane {
+impl ControlThread {
+    /// ControlThread `index` of `control threads` owns every `control threads`-th cluster.
+    pub fn new(
+        index: usize,
+        control_threads: usize,
+        cores: &Cores,
+        hooked: bool,
+        recorder: Option<Recorder>,
+    ) -> ControlThread {
         let slots: Vec<[Slot; 3]> = (index..cores.clusters)
-            .step_by(lanes)
+            .step_by(control_threads)
             .map(|cluster| {
                 Member::ALL.map(|member| Slot {
                     core: cores.core_number(cluster, member),
@@ -87,12 +93,21 @@ impl Lane {
             })
             .collect();
         let all = ClusterBits::MAX.checked_shr(ClusterBits::BITS - slots.len() as u32).unwrap_or(0);
-        Lane { index, slots, idle: [all; 3], open: [0; 3], reserved: 0, hooked, recorder, waits: Vec::new() }
+        ControlThread {
+            index,
+            slots,
+            idle: [all; 3],
+            open: [0; 3],
+            reserved: 0,
+            hooked,
+            recorder,
+            waits: Vec::new(),
+        }
     }
 
-    /// Which lane owns a core, and the core's number within it.
-    pub fn home_of(cluster: usize, member: Member, lanes: usize) -> (usize, usize) {
-        (cluster % lanes, cluster / lanes * 3 + member as usize)
+    /// Which control thread owns a core, and the core's number within it.
+    pub fn home_of(cluster: usize, member: Member, control_threads: usize) -> (usize, usize) {
+        (cluster % control_threads, cluster / control_threads * 3 + member as usize)
     }
 
     /// One round: completions first, then new work. True if anything happened.
@@ -174,7 +189,7 @@ impl Lane {
         }
     }
 
-    /// Gives single tasks idle cores, and when no lane has one left, places behind running tasks.
+    /// Gives single tasks idle cores, and when no control thread has one left, places behind running tasks.
     fn place_singles(&mut self, scheduler: &Scheduler, shape: Shape) -> bool {
         let (queue, members, core_type) = match shape {
             Shape::Aic => (&scheduler.queues.aic, &[Member::Aic][..], CoreType::Aic),
@@ -186,11 +201,9 @@ impl Lane {
         while current.is_some() || !queue.is_empty() {
             let idle = self.pick(members, &self.idle);
             let behind = || {
-                let elsewhere = scheduler
-                    .signals
-                    .iter()
-                    .enumerate()
-                    .any(|(lane, signals)| lane != self.index && signals.idle_cores(core_type) > 0);
+                let elsewhere = scheduler.signals.iter().enumerate().any(|(control_thread, signals)| {
+                    control_thread != self.index && signals.idle_cores(core_type) > 0
+                });
                 (!elsewhere).then(|| self.pick(members, &self.acknowledged(scheduler, members)))?
             };
             let Some((cluster, member)) = idle.or_else(behind) else { break };
@@ -247,7 +260,7 @@ impl Lane {
         launch.members().fold(ClusterBits::MAX, |free, (member, _)| free & self.idle[member as usize])
     }
 
-    /// How many blocks of `launch` the lane could start at once.
+    /// How many blocks of `launch` the control thread could start at once.
     pub fn room_for(&self, launch: &Launch) -> u32 {
         match launch.shape() {
             Shape::Aic => self.idle[0].count_ones(),
@@ -319,7 +332,7 @@ impl Lane {
 
 /// The two hooks of the one scheduler path. Without anybody who looks at tasks each is one branch;
 /// `cargo xtask hooks` counts what that costs against a build that has no hooks at all.
-impl Lane {
+impl ControlThread {
     /// Starts one block of a task on a core.
     #[inline]
     fn start(&mut self, scheduler: &Scheduler, cluster: usize, member: Member, task: &Arc<Task>, block: u32) {

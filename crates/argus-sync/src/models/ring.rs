@@ -7,25 +7,25 @@ use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
 
 use super::bounded;
-use crate::lane::{
-    Backoff, ConsumerCursor, Gone, LANE_MAGIC, LANE_VERSION, LaneControl, LaneShape, ProducerCursor,
+use crate::ring::{
+    Backoff, ConsumerCursor, Gone, ProducerCursor, RING_MAGIC, RING_VERSION, RingControl, RingShape,
     after_copy, before_acknowledgement,
 };
 
-/// A lane whose slots and bytes are cells.
-struct Lane {
-    control: LaneControl,
+/// A ring whose slots and bytes are cells.
+struct Ring {
+    control: RingControl,
     entries: Vec<UnsafeCell<u64>>,
     payload: Vec<UnsafeCell<u8>>,
 }
 
-impl Lane {
-    fn new(entries: u64, payload: u64) -> Arc<Lane> {
-        Arc::new(Lane {
-            control: LaneControl::new(LaneShape {
-                magic: LANE_MAGIC,
-                version: LANE_VERSION,
-                lane: 0,
+impl Ring {
+    fn new(entries: u64, payload: u64) -> Arc<Ring> {
+        Arc::new(Ring {
+            control: RingControl::new(RingShape {
+                magic: RING_MAGIC,
+                version: RING_VERSION,
+                ring: 0,
                 entry_bytes: 8,
                 entry_capacity: entries,
                 payload_capacity: payload,
@@ -96,22 +96,22 @@ impl Backoff for Yielding {
 #[test]
 fn an_entry_comes_with_the_payload_published_before_it() {
     loom::model(|| {
-        let lane = Lane::new(2, 4);
+        let ring = Ring::new(2, 4);
         let device = {
-            let lane = Arc::clone(&lane);
+            let ring = Arc::clone(&ring);
             thread::spawn(move || {
-                let mut cursor = lane.producer();
-                assert!(cursor.has_room(&lane.control, 1, 2));
-                lane.push_payload(&mut cursor, &[7, 8]);
-                lane.push_entry(&mut cursor, 41);
+                let mut cursor = ring.producer();
+                assert!(cursor.has_room(&ring.control, 1, 2));
+                ring.push_payload(&mut cursor, &[7, 8]);
+                ring.push_entry(&mut cursor, 41);
             })
         };
         let mut cursor = ConsumerCursor::default();
-        cursor.refresh(&lane.control);
-        if let Some(entry) = lane.pop_entry(&mut cursor) {
+        cursor.refresh(&ring.control);
+        if let Some(entry) = ring.pop_entry(&mut cursor) {
             assert_eq!(entry, 41);
-            assert_eq!(lane.pop_byte(&mut cursor), Some(7));
-            assert_eq!(lane.pop_byte(&mut cursor), Some(8));
+            assert_eq!(ring.pop_byte(&mut cursor), Some(7));
+            assert_eq!(ring.pop_byte(&mut cursor), Some(8));
         }
         device.join().unwrap();
     });
@@ -122,27 +122,27 @@ fn an_entry_comes_with_the_payload_published_before_it() {
 #[test]
 fn a_full_ring_waits_wraps_and_ends() {
     bounded(3, || {
-        let lane = Lane::new(1, 1);
+        let ring = Ring::new(1, 1);
         let device = {
-            let lane = Arc::clone(&lane);
+            let ring = Arc::clone(&ring);
             thread::spawn(move || {
-                let mut cursor = lane.producer();
+                let mut cursor = ring.producer();
                 let mut backoff = Yielding::default();
                 for value in 1..=3 {
-                    cursor.wait(&lane.control, &mut backoff, 1, 0).unwrap();
-                    lane.push_entry(&mut cursor, value);
+                    cursor.wait(&ring.control, &mut backoff, 1, 0).unwrap();
+                    ring.push_entry(&mut cursor, value);
                 }
-                cursor.close(&lane.control);
+                cursor.close(&ring.control);
             })
         };
         let mut cursor = ConsumerCursor::default();
         let mut seen = Vec::new();
         loop {
-            cursor.refresh(&lane.control);
-            match lane.pop_entry(&mut cursor) {
+            cursor.refresh(&ring.control);
+            match ring.pop_entry(&mut cursor) {
                 Some(value) => {
                     seen.push(value);
-                    cursor.acknowledge(&lane.control);
+                    cursor.acknowledge(&ring.control);
                 }
                 None if cursor.is_finished() => break,
                 None => thread::yield_now(),
@@ -157,31 +157,31 @@ fn a_full_ring_waits_wraps_and_ends() {
 #[test]
 fn a_payload_streams_through_a_smaller_ring() {
     bounded(3, || {
-        let lane = Lane::new(1, 2);
+        let ring = Ring::new(1, 2);
         let device = {
-            let lane = Arc::clone(&lane);
+            let ring = Arc::clone(&ring);
             thread::spawn(move || {
-                let mut cursor = lane.producer();
+                let mut cursor = ring.producer();
                 let mut backoff = Yielding::default();
-                cursor.wait(&lane.control, &mut backoff, 1, 0).unwrap();
-                lane.push_entry(&mut cursor, 5);
+                cursor.wait(&ring.control, &mut backoff, 1, 0).unwrap();
+                ring.push_entry(&mut cursor, 5);
                 for piece in [&[1u8, 2][..], &[3]] {
-                    cursor.wait(&lane.control, &mut backoff, 0, piece.len() as u64).unwrap();
-                    lane.push_payload(&mut cursor, piece);
+                    cursor.wait(&ring.control, &mut backoff, 0, piece.len() as u64).unwrap();
+                    ring.push_payload(&mut cursor, piece);
                 }
-                cursor.close(&lane.control);
+                cursor.close(&ring.control);
             })
         };
         let mut cursor = ConsumerCursor::default();
         let (mut entries, mut bytes) = (Vec::new(), Vec::new());
         while !cursor.is_finished() {
-            cursor.refresh(&lane.control);
+            cursor.refresh(&ring.control);
             let before = (entries.len(), bytes.len());
-            entries.extend(lane.pop_entry(&mut cursor));
-            while let Some(byte) = lane.pop_byte(&mut cursor) {
+            entries.extend(ring.pop_entry(&mut cursor));
+            while let Some(byte) = ring.pop_byte(&mut cursor) {
                 bytes.push(byte);
             }
-            cursor.acknowledge(&lane.control);
+            cursor.acknowledge(&ring.control);
             if before == (entries.len(), bytes.len()) {
                 thread::yield_now();
             }
@@ -195,21 +195,21 @@ fn a_payload_streams_through_a_smaller_ring() {
 #[test]
 fn the_end_is_never_seen_before_what_precedes_it() {
     loom::model(|| {
-        let lane = Lane::new(2, 2);
+        let ring = Ring::new(2, 2);
         let device = {
-            let lane = Arc::clone(&lane);
+            let ring = Arc::clone(&ring);
             thread::spawn(move || {
-                let mut cursor = lane.producer();
-                lane.push_payload(&mut cursor, &[1]);
-                lane.push_entry(&mut cursor, 9);
-                cursor.close(&lane.control);
+                let mut cursor = ring.producer();
+                ring.push_payload(&mut cursor, &[1]);
+                ring.push_entry(&mut cursor, 9);
+                cursor.close(&ring.control);
             })
         };
         let mut cursor = ConsumerCursor::default();
-        cursor.refresh(&lane.control);
+        cursor.refresh(&ring.control);
         if cursor.closed {
-            assert_eq!(lane.pop_entry(&mut cursor), Some(9));
-            assert_eq!(lane.pop_byte(&mut cursor), Some(1));
+            assert_eq!(ring.pop_entry(&mut cursor), Some(9));
+            assert_eq!(ring.pop_byte(&mut cursor), Some(1));
             assert!(cursor.is_finished());
         }
         device.join().unwrap();
@@ -220,26 +220,26 @@ fn the_end_is_never_seen_before_what_precedes_it() {
 #[test]
 fn a_waiting_producer_sees_that_the_collector_is_gone() {
     loom::model(|| {
-        let lane = Lane::new(1, 1);
+        let ring = Ring::new(1, 1);
         let device = {
-            let lane = Arc::clone(&lane);
+            let ring = Arc::clone(&ring);
             thread::spawn(move || {
-                let mut cursor = lane.producer();
+                let mut cursor = ring.producer();
                 let mut backoff = Yielding::default();
-                lane.push_entry(&mut cursor, 1);
-                let outcome = cursor.wait(&lane.control, &mut backoff, 1, 0);
+                ring.push_entry(&mut cursor, 1);
+                let outcome = cursor.wait(&ring.control, &mut backoff, 1, 0);
                 assert_eq!(outcome, Err(Gone));
                 assert_eq!(backoff.waits, 1);
-                cursor.lose(&lane.control, 1, 10);
-                cursor.close(&lane.control);
+                cursor.lose(&ring.control, 1, 10);
+                cursor.close(&ring.control);
             })
         };
-        lane.control.abandon();
+        ring.control.abandon();
         device.join().unwrap();
-        assert_eq!(lane.control.ledger.waits.load(Ordering::Relaxed), 1);
-        assert_eq!(lane.control.ledger.lost_entries.load(Ordering::Relaxed), 1);
-        assert_eq!(lane.control.ledger.lost_bytes.load(Ordering::Relaxed), 10);
-        assert_eq!(lane.control.producer.waiting.load(Ordering::Relaxed), 0);
+        assert_eq!(ring.control.ledger.waits.load(Ordering::Relaxed), 1);
+        assert_eq!(ring.control.ledger.lost_entries.load(Ordering::Relaxed), 1);
+        assert_eq!(ring.control.ledger.lost_bytes.load(Ordering::Relaxed), 10);
+        assert_eq!(ring.control.producer.waiting.load(Ordering::Relaxed), 0);
     });
 }
 
@@ -248,16 +248,16 @@ fn a_waiting_producer_sees_that_the_collector_is_gone() {
 #[test]
 fn room_and_death_at_once_do_not_hang() {
     loom::model(|| {
-        let lane = Lane::new(1, 1);
+        let ring = Ring::new(1, 1);
         let (got_room, saw_death) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
-        let mut cursor = lane.producer();
-        lane.push_entry(&mut cursor, 1);
+        let mut cursor = ring.producer();
+        ring.push_entry(&mut cursor, 1);
         let device = {
-            let (lane, got_room, saw_death) =
-                (Arc::clone(&lane), Arc::clone(&got_room), Arc::clone(&saw_death));
-            thread::spawn(move || match cursor.wait(&lane.control, &mut Yielding::default(), 1, 0) {
+            let (ring, got_room, saw_death) =
+                (Arc::clone(&ring), Arc::clone(&got_room), Arc::clone(&saw_death));
+            thread::spawn(move || match cursor.wait(&ring.control, &mut Yielding::default(), 1, 0) {
                 Ok(()) => {
-                    lane.push_entry(&mut cursor, 2);
+                    ring.push_entry(&mut cursor, 2);
                     got_room.fetch_add(1, Ordering::Relaxed);
                 }
                 Err(Gone) => {
@@ -266,10 +266,10 @@ fn room_and_death_at_once_do_not_hang() {
             })
         };
         let mut cursor = ConsumerCursor::default();
-        cursor.refresh(&lane.control);
-        assert_eq!(lane.pop_entry(&mut cursor), Some(1));
-        cursor.acknowledge(&lane.control);
-        lane.control.abandon();
+        cursor.refresh(&ring.control);
+        assert_eq!(ring.pop_entry(&mut cursor), Some(1));
+        cursor.acknowledge(&ring.control);
+        ring.control.abandon();
         device.join().unwrap();
         assert_eq!(got_room.load(Ordering::Relaxed) + saw_death.load(Ordering::Relaxed), 1);
     });
@@ -280,28 +280,28 @@ fn room_and_death_at_once_do_not_hang() {
 #[test]
 fn relaxed_copies_with_fences_keep_the_same_order() {
     loom::model(|| {
-        let lane = Lane::new(1, 1);
+        let ring = Ring::new(1, 1);
         let device = {
-            let lane = Arc::clone(&lane);
+            let ring = Arc::clone(&ring);
             thread::spawn(move || {
-                let mut cursor = lane.producer();
+                let mut cursor = ring.producer();
                 let mut backoff = Yielding::default();
                 for value in 1..=2 {
-                    cursor.wait(&lane.control, &mut backoff, 1, 0).unwrap();
-                    lane.push_entry(&mut cursor, value);
+                    cursor.wait(&ring.control, &mut backoff, 1, 0).unwrap();
+                    ring.push_entry(&mut cursor, value);
                 }
             })
         };
         let mut cursor = ConsumerCursor::default();
         let mut seen = Vec::new();
         while seen.len() < 2 {
-            cursor.entries_published = lane.control.producer.entries_published.load(Ordering::Relaxed);
+            cursor.entries_published = ring.control.producer.entries_published.load(Ordering::Relaxed);
             after_copy();
-            match lane.pop_entry(&mut cursor) {
+            match ring.pop_entry(&mut cursor) {
                 Some(value) => {
                     seen.push(value);
                     before_acknowledgement();
-                    lane.control.consumer.entries_consumed.store(cursor.entries, Ordering::Relaxed);
+                    ring.control.consumer.entries_consumed.store(cursor.entries, Ordering::Relaxed);
                 }
                 None => thread::yield_now(),
             }
