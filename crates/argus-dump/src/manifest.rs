@@ -264,7 +264,7 @@ fn put_record(out: &mut Vec<u8>, record: &ArgumentRecord, task_keys: &[u8]) {
         put_hex64(out, checksum as u64);
         put(out, "\"");
     }
-    if let Some(statistics) = Statistics::of(record) {
+    if let Some(statistics) = Statistics::from_record(record) {
         put_statistics(out, &statistics);
     }
     put(out, "}");

@@ -24,7 +24,7 @@ pub struct Statistics {
 
 impl Statistics {
     /// Of a record that has them.
-    pub fn of(record: &ArgumentRecord) -> Option<Statistics> {
+    pub fn from_record(record: &ArgumentRecord) -> Option<Statistics> {
         let dtype = DType::from_raw(record.dtype)?;
         if !record.has(marks::STATISTICS) {
             return None;

@@ -126,7 +126,7 @@ pub fn export(
     wanted.dedup();
     let progress = Progress::new(wanted.iter().map(|&index| dump.record(index)), progress);
     let output = Output::begin(dump, out, options.force)?;
-    let names = Names::of(dump);
+    let names = Names::new(dump);
     let job = Job { dump, records: &wanted, names: &names, options, progress: &progress };
     match format {
         Format::Txt => format::txt::export(&job, output),

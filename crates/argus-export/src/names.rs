@@ -18,7 +18,7 @@ pub(crate) struct Names<'a> {
 }
 
 impl<'a> Names<'a> {
-    pub(crate) fn of(dump: &'a Dump) -> Names<'a> {
+    pub(crate) fn new(dump: &'a Dump) -> Names<'a> {
         Names { dump, repeated: OnceLock::new() }
     }
 

@@ -57,7 +57,7 @@ pub struct Tasks {
 impl Tasks {
     /// Groups the records of a dump by task. Kernels and edges come from the dump where it has them, else from
     /// `supplied`.
-    pub fn of(dump: &Dump, supplied: Option<&Supplied>) -> Tasks {
+    pub fn new(dump: &Dump, supplied: Option<&Supplied>) -> Tasks {
         let mut list: Vec<Task> = Vec::new();
         let mut place: FxHashMap<TaskId, usize> = FxHashMap::default();
         for record in dump.records() {

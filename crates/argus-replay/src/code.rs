@@ -16,7 +16,7 @@ pub struct Code {
 }
 
 impl Code {
-    pub fn of(program: &Program) -> Code {
+    pub fn from_program(program: &Program) -> Code {
         let abi = match program.orchestration {
             Orchestration::HostBuildGraph(_) => KernelAbi::Raw,
             Orchestration::AicpuBuildGraph(_) | Orchestration::TensormapAndRingbuffer(_) => {

@@ -67,7 +67,7 @@ pub struct Listing {
 
 impl Listing {
     /// What a dump says itself.
-    pub fn of(dump: &Dump) -> Listing {
+    pub fn from_dump(dump: &Dump) -> Listing {
         if let Some(graph) = dump.graph()
             && !graph.tasks.is_empty()
         {

@@ -125,7 +125,7 @@ impl Value {
             Value::Zero => Ok(vec![0; bytes]),
             Value::Number(text) => {
                 let bits =
-                    bits_of(text, Some(tensor.dtype)).map_err(|why| why.of(slot, text, tensor.dtype))?;
+                    bits_of(text, Some(tensor.dtype)).map_err(|why| why.at_slot(slot, text, tensor.dtype))?;
                 Ok(repeat(tensor.dtype, bits, bytes, width))
             }
             Value::Random { seed } => {
@@ -199,7 +199,7 @@ fn replace(argument: &mut Argument, value: &Value) -> Result<(), SubstituteError
                 Value::Zero => (dtype.unwrap_or(DType::U64), 0),
                 Value::Number(text) => {
                     let shown = dtype.unwrap_or_else(|| literal_type(text));
-                    (shown, bits_of(text, dtype).map_err(|why| why.of(slot, text, shown))?)
+                    (shown, bits_of(text, dtype).map_err(|why| why.at_slot(slot, text, shown))?)
                 }
                 Value::Random { .. } => return Err(only_for_tensors("random")),
                 Value::Npy(_) => return Err(only_for_tensors("a .npy file")),
@@ -221,7 +221,7 @@ pub(crate) enum NoBits {
 }
 
 impl NoBits {
-    fn of(self, slot: usize, text: &str, dtype: DType) -> SubstituteError {
+    fn at_slot(self, slot: usize, text: &str, dtype: DType) -> SubstituteError {
         let text = text.to_owned();
         match self {
             NoBits::NotANumber => SubstituteError::NotANumber { slot, text, dtype },

@@ -24,7 +24,7 @@ pub struct Ended {
 
 /// Waits for the end of a run, or ends it when `interrupt` is set.
 pub fn watch(scheduler: &Scheduler, limit: Duration, interrupt: &AtomicBool) -> Ended {
-    let mut progress = Progress::of(scheduler);
+    let mut progress = Progress::now(scheduler);
     let mut stuck_core = None;
     while !scheduler.outcome.wait(TICK.min(limit)) {
         // Cleared when it is seen, so that it ends one run and not the next.
@@ -36,7 +36,7 @@ pub fn watch(scheduler: &Scheduler, limit: Duration, interrupt: &AtomicBool) -> 
             scheduler.end(Some(deadlock));
             continue;
         }
-        let now = Progress::of(scheduler);
+        let now = Progress::now(scheduler);
         // A producer that waits for the collector is not stuck: it goes on as soon as there is room.
         let capturing = scheduler.capture().is_some_and(|capture| capture.status.is_waiting());
         if now.counts != progress.counts || now.cores != progress.cores || capturing {
@@ -74,7 +74,7 @@ struct Progress {
 }
 
 impl Progress {
-    fn of(scheduler: &Scheduler) -> Progress {
+    fn now(scheduler: &Scheduler) -> Progress {
         let counts = (scheduler.submitted(), scheduler.completed());
         let cores = scheduler.cores.cells().map(|(_, cell)| cell.mailbox.condition()).collect();
         Progress { counts, cores, at: Instant::now() }

@@ -19,7 +19,7 @@ pub struct Histogram {
 
 impl Histogram {
     /// `None` if there is no finite value.
-    pub fn of(array: &Array<'_>, elements: u64, bins: usize) -> Option<Histogram> {
+    pub fn new(array: &Array<'_>, elements: u64, bins: usize) -> Option<Histogram> {
         let step = elements.div_ceil(LOOKED_AT).max(1);
         let values = || {
             let picked = (0..elements.div_ceil(step)).map(move |index| index * step);
@@ -70,7 +70,7 @@ mod tests {
             .flat_map(|v| v.to_le_bytes())
             .collect();
         let array = Array { dtype: DType::F32, payload: &payload };
-        let histogram = Histogram::of(&array, 7, 4).unwrap();
+        let histogram = Histogram::new(&array, 7, 4).unwrap();
         assert_eq!(histogram, Histogram { min: 0.0, max: 4.0, counts: vec![2, 1, 1, 1] });
         assert_eq!(histogram.line(), "0. █▄▄▄ 4.");
     }
@@ -79,10 +79,10 @@ mod tests {
     fn extremes_of_the_type_and_constants_are_no_trouble() {
         let payload: Vec<u8> = [f32::MIN, f32::MAX].iter().flat_map(|v| v.to_le_bytes()).collect();
         let array = Array { dtype: DType::F32, payload: &payload };
-        assert_eq!(Histogram::of(&array, 2, 3).unwrap().counts, [1, 0, 1]);
+        assert_eq!(Histogram::new(&array, 2, 3).unwrap().counts, [1, 0, 1]);
         let array = Array { dtype: DType::U8, payload: &[7, 7, 7] };
-        assert_eq!(Histogram::of(&array, 3, 2).unwrap().counts, [3, 0]);
+        assert_eq!(Histogram::new(&array, 3, 2).unwrap().counts, [3, 0]);
         let nan = f32::NAN.to_le_bytes();
-        assert_eq!(Histogram::of(&Array { dtype: DType::F32, payload: &nan }, 1, 2), None);
+        assert_eq!(Histogram::new(&Array { dtype: DType::F32, payload: &nan }, 1, 2), None);
     }
 }

@@ -26,7 +26,7 @@ pub(crate) struct Strip {
 }
 
 impl Strip {
-    fn of(tile: &Tile, stride: u32) -> Strip {
+    fn new(tile: &Tile, stride: u32) -> Strip {
         Strip { start: tile.addr as usize / tile.dtype.size(), stride: stride as usize }
     }
 
@@ -64,7 +64,7 @@ pub(crate) fn strips<const N: usize>(tiles: [&Tile; N], region: Region) -> Optio
         return None;
     }
     let grid = Grid { lines: region.cols, len: region.rows };
-    Some(join(grid, tiles.map(|tile| Strip::of(tile, tile.rows))))
+    Some(join(grid, tiles.map(|tile| Strip::new(tile, tile.rows))))
 }
 
 /// The rows of tiles in nd.
@@ -76,7 +76,7 @@ pub(crate) fn row_strips<const N: usize>(tiles: [&Tile; N], region: Region) -> O
 /// The rows of tiles in nd, one line each even where they could be joined.
 pub(crate) fn unjoined_rows<const N: usize>(tiles: [&Tile; N], region: Region) -> Option<[Strip; N]> {
     let rows = region.elements() > 0 && tiles.iter().all(|tile| tile.layout() == Layout::Nd);
-    rows.then(|| tiles.map(|tile| Strip::of(tile, tile.cols)))
+    rows.then(|| tiles.map(|tile| Strip::new(tile, tile.cols)))
 }
 
 fn join<const N: usize>(grid: Grid, strips: [Strip; N]) -> (Grid, [Strip; N]) {

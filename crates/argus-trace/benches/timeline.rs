@@ -73,7 +73,7 @@ fn task() -> TaskLog {
 
 fn timelines(criterion: &mut Criterion) {
     let task = task();
-    let params = Params::of(&A2A3SIM).expect("the set ships");
+    let params = Params::for_chip(&A2A3SIM).expect("the set ships");
     let mut group = criterion.benchmark_group("timeline");
     group.throughput(Throughput::Elements(INSTRUCTIONS));
     group.sample_size(10).warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(10));

@@ -208,7 +208,7 @@ fn costs(instrs: &[Instr]) -> Vec<(u32, u32, u32)> {
 #[test]
 fn every_opcode_has_an_engine_a_lowering_a_cost_row_a_region_and_a_mnemonic() {
     for chip in CHIPS {
-        let (params, dear) = (Params::of(chip).unwrap(), dear_rows(chip));
+        let (params, dear) = (Params::for_chip(chip).unwrap(), dear_rows(chip));
         for &opcode in Opcode::ALL {
             let about = format!("{opcode} on {}", chip.name);
             let (member, part, touched) = expected(opcode);

@@ -87,7 +87,7 @@ struct Touched {
 }
 
 impl Touched {
-    fn of(&self, entry: u32) -> &[Access] {
+    fn by_entry(&self, entry: u32) -> &[Access] {
         let start = self.starts[entry as usize] as usize;
         let end = self.starts.get(entry as usize + 1).map_or(self.accesses.len(), |&end| end as usize);
         &self.accesses[start..end]
@@ -125,7 +125,7 @@ fn neighbours(task: &TaskLog, regions: &Regions, touched: &[Touched]) -> Vec<Sma
     let mut users = vec![(Users::Nobody, false); regions.list.len()];
     for (core, log) in task.cores.iter().enumerate() {
         for (index, entry) in log.log.entries.iter().enumerate() {
-            for access in touched[core].of(index as u32) {
+            for access in touched[core].by_entry(index as u32) {
                 let (threads, written) = &mut users[access.region as usize];
                 threads.add(thread(core as u32, entry.pipe));
                 *written |= access.written;
@@ -266,7 +266,7 @@ impl Search<'_> {
                 block.stream_changes[member] += 1;
             }
             Role::Work => {
-                let accesses = touched.of(instr.entry);
+                let accesses = touched.by_entry(instr.entry);
                 let pipe = log.log.entries[instr.entry as usize].pipe;
                 if accesses.is_empty() || instr.pipe != pipe || !is_first_work(instrs, step.at.index) {
                     return;

@@ -143,7 +143,7 @@ pub(crate) struct Shape {
 
 impl Params {
     /// The set that ships for a chip.
-    pub fn of(chip: &'static Chip) -> Result<Params, ParamsError> {
+    pub fn for_chip(chip: &'static Chip) -> Result<Params, ParamsError> {
         Params::resolve(chip, shipped(chip)?, chip.name)
     }
 
@@ -314,7 +314,7 @@ mod tests {
     #[test]
     fn the_shipped_sets_are_whole_and_in_range() {
         for chip in CHIPS {
-            let params = Params::of(chip).unwrap();
+            let params = Params::for_chip(chip).unwrap();
             assert_eq!((params.chip(), params.mhz()), (chip.hardware, chip.core_mhz.into()));
             // A set that changes nothing passes its own checks, so every number is in range.
             let set: Value = serde_json::from_str(chip.timing).unwrap();
@@ -329,7 +329,7 @@ mod tests {
 
     #[test]
     fn transfers_follow_the_curve() {
-        let params = Params::of(&A2A3SIM).unwrap();
+        let params = Params::for_chip(&A2A3SIM).unwrap();
         // (30643 + 65536) B / 247.16 GiB/s = 362.4 ns; at 1850 MHz 670.5 cycles.
         assert_eq!(params.transfer(Path::GmToUb, 65536), 671);
         // 512 B at 441 GiB/s and 1850 MHz: 255.96 B a cycle.

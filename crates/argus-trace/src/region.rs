@@ -39,7 +39,7 @@ impl Region {
         self.pieces.iter().map(Strided::end).max().unwrap_or(0)
     }
 
-    fn of(piece: Strided) -> Region {
+    fn single(piece: Strided) -> Region {
         if piece.count == 0 || piece.width == 0 {
             return Region::default();
         }
@@ -396,7 +396,7 @@ fn tile_region(addr: u64, element: u64, layout: Layout, fractal: u16, shape: [u3
     let [rows, cols] = shape.map(u64::from);
     let [row, col, height, width] = [rect.row, rect.col, rect.rows, rect.cols].map(u64::from);
     let lines = |first: u64, len: u64, count: u64, pitch: u64| {
-        Region::of(Strided {
+        Region::single(Strided {
             lo: addr + first * element,
             count,
             pitch: pitch * element,
@@ -469,7 +469,7 @@ fn global_region(
     let plain = layout != GlobalLayout::Nz && lines <= wrap && (step == 1 || len == 1);
     let pitch = line_pitch.saturating_mul(element);
     if plain && (lines == 1 || pitch >= len * element) {
-        return Region::of(Strided { lo: addr, count: lines, pitch, width: len * element });
+        return Region::single(Strided { lo: addr, count: lines, pitch, width: len * element });
     }
     let offset = |line: u64, at: u64| {
         let index = match layout {
@@ -586,7 +586,7 @@ mod tests {
                 Strided { lo: next(120), count: 1 + next(6), pitch: width + next(20), width }
             };
             let (a, b) = (piece(), piece());
-            let (ra, rb) = (Region::of(a), Region::of(b));
+            let (ra, rb) = (Region::single(a), Region::single(b));
             let common: Vec<u64> = bytes(&ra).intersection(&bytes(&rb)).copied().collect();
             match ra.overlap(&rb) {
                 None => assert!(common.is_empty(), "{a:?} {b:?}"),

@@ -18,7 +18,7 @@ pub struct Grid {
 }
 
 impl Grid {
-    pub fn of(tensor: &Tensor<'_>, area: Rect) -> Grid {
+    pub fn new(tensor: &Tensor<'_>, area: Rect) -> Grid {
         let cell = width(tensor.dtype, tensor.is_difference());
         let label = digits(row_label(tensor, tensor.plane.rows.saturating_sub(1)));
         let columns = area.width.saturating_sub(label) / (cell + 1);

@@ -67,7 +67,7 @@ pub enum Dot {
 
 impl Heat {
     /// A picture of at most `width` by `height` pixels; `None` if it is no longer wanted.
-    pub fn of(
+    pub fn new(
         tensor: &Tensor<'_>,
         plane: u64,
         width: u64,

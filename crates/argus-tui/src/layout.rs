@@ -33,7 +33,7 @@ pub struct Layout {
 const THREE: (u16, u16) = (72, 16);
 
 impl Layout {
-    pub fn of(area: Rect, focus: Pane, zoomed: bool) -> Layout {
+    pub fn new(area: Rect, focus: Pane, zoomed: bool) -> Layout {
         let mut layout = Layout::default();
         let mut body = area;
         if area.height >= 5 {
@@ -47,7 +47,7 @@ impl Layout {
             layout.keys = Rect { y: area.y + area.height - 1, height: 1, ..area };
         }
         if zoomed || body.width < THREE.0 || body.height < THREE.1 {
-            let place = PaneArea::of(body);
+            let place = PaneArea::new(body);
             match focus {
                 Pane::Tasks => layout.tasks = place,
                 Pane::Arguments => layout.arguments = place,
@@ -58,9 +58,9 @@ impl Layout {
         let left = (body.width * 3 / 8).clamp(28, 56);
         let above = (body.height / 3).clamp(5, 14);
         let right = Rect { x: body.x + left, width: body.width - left, ..body };
-        layout.tasks = PaneArea::of(Rect { width: left, ..body });
-        layout.arguments = PaneArea::of(Rect { height: above, ..right });
-        layout.tensor = PaneArea::of(Rect { y: right.y + above, height: right.height - above, ..right });
+        layout.tasks = PaneArea::new(Rect { width: left, ..body });
+        layout.arguments = PaneArea::new(Rect { height: above, ..right });
+        layout.tensor = PaneArea::new(Rect { y: right.y + above, height: right.height - above, ..right });
         layout
     }
 
@@ -86,7 +86,7 @@ impl Layout {
 
 impl PaneArea {
     /// With a border if there is room for one.
-    fn of(outer: Rect) -> PaneArea {
+    fn new(outer: Rect) -> PaneArea {
         if outer.width < 12 || outer.height < 5 {
             return PaneArea { outer, inner: outer };
         }

@@ -180,7 +180,7 @@ impl State {
     }
 
     pub fn layout(&self) -> Layout {
-        Layout::of(self.area, self.focus, self.zoomed)
+        Layout::new(self.area, self.focus, self.zoomed)
     }
 
     /// Number of tasks in the list.
@@ -328,7 +328,7 @@ impl State {
         self.tasks.fit(self.task_count(), layout.task_rows());
         self.arguments.fit(self.argument_count(), layout.argument_rows());
         let mut sheet = self.sheet;
-        let Some(Ok(tensor)) = self.subject().map(|subject| Tensor::of(&*self.source, subject)) else {
+        let Some(Ok(tensor)) = self.subject().map(|subject| Tensor::open(&*self.source, subject)) else {
             return;
         };
         let plane = tensor.plane;
@@ -339,7 +339,7 @@ impl State {
             // Behind the end of a folded vector.
             sheet.column = tensor.position(plane.elements.saturating_sub(1)).2;
         }
-        let grid = Grid::of(&tensor, layout.sheet());
+        let grid = Grid::new(&tensor, layout.sheet());
         sheet.top = scrolled(sheet.top, sheet.row, plane.rows, grid.rows);
         sheet.left = scrolled(sheet.left, sheet.column, plane.columns, grid.columns);
         self.sheet = sheet;

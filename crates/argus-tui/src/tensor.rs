@@ -74,7 +74,7 @@ pub struct Plane {
 
 impl<'a> Tensor<'a> {
     /// The numbers, or why there are none.
-    pub fn of(source: &'a dyn Source, subject: Subject) -> Result<Tensor<'a>, NoTensor> {
+    pub fn open(source: &'a dyn Source, subject: Subject) -> Result<Tensor<'a>, NoTensor> {
         let record = source.record(subject.record());
         let payload = bytes(source, &record)?;
         let Some(dtype) = record.dtype else {
@@ -99,7 +99,7 @@ impl<'a> Tensor<'a> {
         raw: bool,
     ) -> Tensor<'a> {
         let elements = shape.iter().fold(1u64, |product, &extent| product.saturating_mul(extent));
-        let plane = Plane::of(&shape);
+        let plane = Plane::new(&shape);
         Tensor { dtype, shape, payload, minus, elements, raw, plane }
     }
 
@@ -170,7 +170,7 @@ impl<'a> Tensor<'a> {
 }
 
 impl Plane {
-    fn of(shape: &[u64]) -> Plane {
+    fn new(shape: &[u64]) -> Plane {
         match *shape {
             [] => Plane { rows: 1, columns: 1, count: 1, elements: 1 },
             [length] => {

@@ -20,7 +20,7 @@ use crate::state::State;
 /// Draws everything.
 pub fn draw(state: &State, frame: &mut Frame<'_>) {
     let layout = state.layout();
-    let look = Look::of(state.colours);
+    let look = Look::new(state.colours);
     head(state, look, layout.head, frame);
     tasks::draw(state, look, layout.tasks, frame);
     arguments::draw(state, look, layout.arguments, frame);
@@ -39,7 +39,7 @@ struct Look {
 }
 
 impl Look {
-    fn of(colours: Colours) -> Look {
+    fn new(colours: Colours) -> Look {
         Look { coloured: colours != Colours::Shades }
     }
 

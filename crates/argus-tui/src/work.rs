@@ -65,7 +65,7 @@ pub enum Finding {
     Heat(Heat),
     Glance(Statistics),
     Marks(Marks),
-    /// There is nothing to look at; why is told by [`Tensor::of`].
+    /// There is nothing to look at; why is told by [`Tensor::open`].
     Nothing,
 }
 
@@ -111,7 +111,7 @@ pub fn grant(source: &dyn Source, index: &Index, wish: Wish, wanted: &dyn Fn() -
             with(source, subject, |tensor| Some(Finding::Histogram(histogram(tensor, bins))))
         }
         Wish::Heat { subject, plane, width, height } => {
-            with(source, subject, |tensor| Heat::of(tensor, plane, width, height, wanted).map(Finding::Heat))
+            with(source, subject, |tensor| Heat::new(tensor, plane, width, height, wanted).map(Finding::Heat))
         }
     }
 }
@@ -121,7 +121,7 @@ fn with(
     subject: Subject,
     look: impl FnOnce(&Tensor<'_>) -> Option<Finding>,
 ) -> Option<Finding> {
-    match Tensor::of(source, subject) {
+    match Tensor::open(source, subject) {
         Ok(tensor) => look(&tensor),
         Err(_) => Some(Finding::Nothing),
     }
@@ -225,7 +225,7 @@ fn change(tensor: &Tensor<'_>, wanted: &dyn Fn() -> bool) -> Option<Change> {
 fn histogram(tensor: &Tensor<'_>, bins: usize) -> Option<Histogram> {
     if !tensor.is_difference() {
         let array = Array { dtype: tensor.dtype, payload: tensor.payload };
-        return Histogram::of(&array, tensor.present(), bins);
+        return Histogram::new(&array, tensor.present(), bins);
     }
     // Differences are nowhere in memory yet; as bars, f32 are exact enough.
     let step = tensor.present().div_ceil(SAMPLES).max(1);
@@ -235,5 +235,5 @@ fn histogram(tensor: &Tensor<'_>, bins: usize) -> Option<Histogram> {
         .collect();
     let elements = (samples.len() / 4) as u64;
     let array = Array { dtype: DType::F32, payload: &samples };
-    Histogram::of(&array, elements, bins)
+    Histogram::new(&array, elements, bins)
 }

@@ -65,7 +65,7 @@ pub fn convert(args: &ConvertArgs) -> Result<ExitCode, Failure> {
 
 /// A copy without payloads that the dump promises would pass for one whose run never captured them.
 fn whole(dump: &Dump, selected: &[usize]) -> Result<(), Failure> {
-    Unreadable::of(dump, selected).map_or(Ok(()), |unreadable| Err(unreadable.failure()))
+    Unreadable::among(dump, selected).map_or(Ok(()), |unreadable| Err(unreadable.failure()))
 }
 
 /// What exists already is a matter of the command line.

@@ -33,14 +33,14 @@ pub fn find(args: &FindArgs) -> Result<ExitCode, Failure> {
         return runs::runs(args);
     }
     let dump = input::open(args.dump.as_deref())?;
-    let scene = scene::of(&dump, &args.scene)?;
+    let scene = scene::known(&dump, &args.scene)?;
     let (supplied, references) = scene.map(scene::Known::supply).unzip();
     let supplied = supplied.flatten();
-    let tasks = Tasks::of(&dump, supplied.as_ref());
+    let tasks = Tasks::new(&dump, supplied.as_ref());
     let subject = Side { dump: &dump, tasks: &tasks };
     let found = if let Some(against) = &args.against {
         let other = open_other(against)?;
-        let tasks = Tasks::of(&other, None);
+        let tasks = Tasks::new(&other, None);
         judge(subject, &Expectation::Against(Side { dump: &other, tasks: &tasks }), options, args.json)
     } else if let Some(golden) = &args.golden {
         let folder = Folder::open(golden).map_err(Failure::usage)?;
@@ -65,7 +65,7 @@ pub fn find(args: &FindArgs) -> Result<ExitCode, Failure> {
 pub fn diff(args: &DiffArgs) -> Result<ExitCode, Failure> {
     let options = options(&args.limits, args.full)?;
     let (actual, expected) = (input::open(Some(&args.actual))?, open_other(&args.expected)?);
-    let (tasks, others) = (Tasks::of(&actual, None), Tasks::of(&expected, None));
+    let (tasks, others) = (Tasks::new(&actual, None), Tasks::new(&expected, None));
     let subject = Side { dump: &actual, tasks: &tasks };
     let other = Side { dump: &expected, tasks: &others };
     let found = judge(subject, &Expectation::Against(other), options, args.json);

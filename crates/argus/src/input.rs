@@ -86,7 +86,7 @@ pub struct Unreadable {
 
 impl Unreadable {
     /// Looks at where the payloads of the selected records lie, not into them.
-    pub fn of(dump: &Dump, selected: &[usize]) -> Option<Unreadable> {
+    pub fn among(dump: &Dump, selected: &[usize]) -> Option<Unreadable> {
         let mut damaged = selected.iter().filter_map(|&index| match dump.payload(&dump.record(index)) {
             Err(error @ (PayloadError::Missing { .. } | PayloadError::PastEnd { .. })) => Some(error),
             _ => None,

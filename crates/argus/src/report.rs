@@ -22,7 +22,7 @@ enum Verdict {
 }
 
 impl Verdict {
-    fn of(summary: &Summary) -> Verdict {
+    fn new(summary: &Summary) -> Verdict {
         if !summary.played.passed() {
             Verdict::Fail
         } else if summary.played.rounds.iter().any(|round| round.outputs.is_empty()) {
@@ -41,7 +41,7 @@ struct Times {
 }
 
 impl Times {
-    fn of(rounds: &[Round]) -> Times {
+    fn new(rounds: &[Round]) -> Times {
         let mut sorted: Vec<Duration> = rounds.iter().map(|round| round.report.elapsed).collect();
         sorted.sort();
         let at = |index: usize| sorted.get(index).copied().unwrap_or_default();
@@ -105,13 +105,13 @@ mod tests {
 
     #[test]
     fn one_wrong_round_is_enough() {
-        assert_eq!(Verdict::of(&summary(&[(1, RIGHT), (1, RIGHT)])), Verdict::Pass);
-        assert_eq!(Verdict::of(&summary(&[(1, RIGHT), (1, WRONG), (1, RIGHT)])), Verdict::Fail);
+        assert_eq!(Verdict::new(&summary(&[(1, RIGHT), (1, RIGHT)])), Verdict::Pass);
+        assert_eq!(Verdict::new(&summary(&[(1, RIGHT), (1, WRONG), (1, RIGHT)])), Verdict::Fail);
     }
 
     #[test]
     fn what_was_not_compared_did_not_pass() {
-        assert_eq!(Verdict::of(&summary(&[(1, None)])), Verdict::NotCompared);
+        assert_eq!(Verdict::new(&summary(&[(1, None)])), Verdict::NotCompared);
     }
 
     #[test]
@@ -123,7 +123,7 @@ mod tests {
 
     #[test]
     fn the_median_of_an_even_count_lies_between_the_middle_two() {
-        let times = Times::of(&summary(&[(4, None), (1, None), (10, None), (2, None)]).played.rounds);
+        let times = Times::new(&summary(&[(4, None), (1, None), (10, None), (2, None)]).played.rounds);
         assert_eq!([times.min, times.median, times.max], [1, 3, 10].map(Duration::from_millis));
     }
 }

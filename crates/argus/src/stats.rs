@@ -23,7 +23,7 @@ use crate::{input, output, table};
 pub fn stats(args: &StatsArgs) -> Result<ExitCode, Failure> {
     let dump = input::open(args.dump.as_deref())?;
     let selected = input::select(&dump, &args.filter)?;
-    let unreadable = Unreadable::of(&dump, &selected);
+    let unreadable = Unreadable::among(&dump, &selected);
     if let Some(path) = &args.parquet {
         if let Some(unreadable) = unreadable {
             return Err(unreadable.failure());

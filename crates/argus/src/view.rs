@@ -44,7 +44,7 @@ pub fn view(args: &ViewArgs) -> Result<ExitCode, Failure> {
     if let Some(slice) = &args.slice {
         check_slice(&dump, shown, slice)?;
     }
-    let unreadable = Unreadable::of(&dump, shown);
+    let unreadable = Unreadable::among(&dump, shown);
     if args.json {
         let values = values.then_some(args.slice.as_deref());
         let about = object::About { matching: selected.len(), unreadable: unreadable.as_ref() };

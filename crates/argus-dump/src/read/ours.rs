@@ -277,7 +277,7 @@ pub(super) fn record_of(index: usize, record: &ArgumentRecord) -> Record {
         address: (!scalar && record.address != 0).then_some(record.address),
         time_ns: Some(record.time_ns),
         checksum: record.has(marks::CHECKSUM).then(|| u128::from_be_bytes(record.checksum)),
-        statistics: Statistics::of(record),
+        statistics: Statistics::from_record(record),
     };
     decoded.logical_bytes = decoded.view_bytes();
     decoded

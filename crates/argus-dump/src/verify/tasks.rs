@@ -25,7 +25,7 @@ pub(super) fn check(dump: &Dump, checked: &mut Checked, findings: &mut Findings)
     checked.edges = graph.edges.len() as u64;
     times(graph, findings);
     let mut of_task = records.chunk_by(|a, b| a.0 == b.0).peekable();
-    let skips = Skips::of(dump);
+    let skips = Skips::in_dump(dump);
     let whole = is_whole(dump);
     for task in &graph.tasks {
         while let Some(other) = of_task.next_if(|records| records[0].0 < task.id) {
@@ -121,7 +121,7 @@ fn is_whole(dump: &Dump) -> bool {
 struct Skips(Vec<(TaskId, Option<u32>)>);
 
 impl Skips {
-    fn of(dump: &Dump) -> Skips {
+    fn in_dump(dump: &Dump) -> Skips {
         let mut skips: Vec<_> =
             dump.losses().skipped.iter().map(|skip| (skip.task_id, skip.arg_index)).collect();
         skips.sort_unstable();

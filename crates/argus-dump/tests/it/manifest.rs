@@ -287,7 +287,7 @@ fn the_run_is_described() {
         (&json!("Scene"), &json!("case"), &json!("a2a3sim"))
     );
     assert_eq!((&run["status"], &run["configuration"]["block_dim"]), (&json!("complete"), &json!(24)));
-    assert_eq!(run["ledger"], json!({"lost_entries": 0, "lost_bytes": 0, "lanes": []}));
+    assert_eq!(run["ledger"], json!({"lost_entries": 0, "lost_bytes": 0, "rings": []}));
     assert!(
         run["versions"]["argus-dump"].is_string() && run["started"].is_string() && run["ended"].is_string()
     );

@@ -121,7 +121,7 @@ fn they_come_beside_or_instead_of_the_payload() {
             writer.finish(RunEnd::default()).unwrap();
             let journal = Journal::open(&directory.path().join("tensor_dump.journal")).unwrap();
             let record = journal.arguments().next().unwrap();
-            check(dtype, &payload, 999, &Statistics::of(&record).unwrap());
+            check(dtype, &payload, 999, &Statistics::from_record(&record).unwrap());
             assert_eq!(record.bin_size, if stored { payload.len() as u64 } else { 0 });
             assert_eq!(record.payload_bytes, payload.len() as u64);
             // Equality can be judged by the checksum even if the bytes were not kept.

@@ -37,7 +37,7 @@ pub(crate) struct Limits {
 }
 
 impl Limits {
-    pub(crate) fn of(tolerance: &Tolerance) -> Limits {
+    pub(crate) fn from_tolerance(tolerance: &Tolerance) -> Limits {
         // The cast rounds down and stays within u64.
         Limits { atol: tolerance.atol(), rtol: tolerance.rtol(), whole: tolerance.atol() as u64 }
     }
@@ -487,7 +487,7 @@ mod tests {
         let u64_bits = |value: u64| bits_of(Integer::<8, false>, &value.to_le_bytes());
         let distance = Integer::<8, false>.compare(u64_bits(1 << 63), u64_bits((1 << 63) + 1));
         assert_eq!(distance, Compared::Apart(1));
-        let one = Limits::of(&Tolerance::new(0.0, 1.9).unwrap());
+        let one = Limits::from_tolerance(&Tolerance::new(0.0, 1.9).unwrap());
         assert!(!Integer::<8, false>.beyond(1, 0, &one) && Integer::<8, false>.beyond(2, 0, &one));
     }
 

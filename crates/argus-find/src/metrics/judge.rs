@@ -143,7 +143,7 @@ pub(super) struct Judge<'a, F> {
 
 impl<'a, F: Format> Judge<'a, F> {
     pub(super) fn new(pair: &'a Pair<'a>, tolerance: &'a Tolerance, format: F) -> Judge<'a, F> {
-        Judge { pair, format, limits: Limits::of(tolerance), tolerance }
+        Judge { pair, format, limits: Limits::from_tolerance(tolerance), tolerance }
     }
 
     fn chunk(&self, from: usize, to: usize) -> Tally<F::Distance> {

@@ -235,7 +235,7 @@ mod tests {
     use crate::metrics::Tolerance;
 
     fn limits(rtol: f64, atol: f64) -> Limits {
-        Limits::of(&Tolerance::new(rtol, atol).unwrap())
+        Limits::from_tolerance(&Tolerance::new(rtol, atol).unwrap())
     }
 
     fn bf16_bytes(values: &[f32]) -> Vec<u8> {

@@ -105,14 +105,14 @@ struct Lines {
 }
 
 impl Lines {
-    fn of(&self, index: usize) -> usize {
+    fn line_at(&self, index: usize) -> usize {
         index / self.stride % self.length
     }
 
     /// The element that lies `by` lines before this one, if there is one.
     fn before(&self, index: usize, by: isize) -> Option<usize> {
-        let line = self.of(index).checked_add_signed(-by).filter(|&line| line < self.length)?;
-        Some(index - self.of(index) * self.stride + line * self.stride)
+        let line = self.line_at(index).checked_add_signed(-by).filter(|&line| line < self.length)?;
+        Some(index - self.line_at(index) * self.stride + line * self.stride)
     }
 }
 
@@ -146,7 +146,7 @@ fn shifted(field: &Field<'_>, lines: &Lines, pattern: impl Fn(i64) -> Pattern) -
 /// The lines that have wrong elements, in words.
 fn which(field: &Field<'_>, lines: &Lines) -> String {
     let mut hit = vec![false; lines.length];
-    field.wrong().for_each(|index| hit[lines.of(index)] = true);
+    field.wrong().for_each(|index| hit[lines.line_at(index)] = true);
     let first = hit.iter().position(|&hit| hit).unwrap_or(0);
     let last = hit.iter().rposition(|&hit| hit).unwrap_or(0);
     let count = hit.iter().filter(|&&hit| hit).count();

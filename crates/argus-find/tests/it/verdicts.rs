@@ -180,7 +180,7 @@ fn firsts(tasks: &Tasks, findings: &Findings) -> Vec<u64> {
 fn isolated(specs: &[TaskSpec]) -> (Vec<(u64, &'static str)>, Vec<u64>, EndResult) {
     let directory = tempfile::tempdir().unwrap();
     let dump = write(directory.path(), specs);
-    let tasks = Tasks::of(&dump, None);
+    let tasks = Tasks::new(&dump, None);
     let side = Side { dump: &dump, tasks: &tasks };
     let findings = search(side, &Expectation::Isolated(&Right), Options::default(), |_| {});
     (verdicts(&tasks, &findings), firsts(&tasks, &findings), findings.end)
@@ -189,7 +189,7 @@ fn isolated(specs: &[TaskSpec]) -> (Vec<(u64, &'static str)>, Vec<u64>, EndResul
 fn against(bad: &[TaskSpec], good: &[TaskSpec]) -> (Vec<(u64, &'static str)>, Vec<u64>, EndResult) {
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let (dump, other) = (write(one.path(), bad), write(two.path(), good));
-    let (tasks, others) = (Tasks::of(&dump, None), Tasks::of(&other, None));
+    let (tasks, others) = (Tasks::new(&dump, None), Tasks::new(&other, None));
     let expectation = Expectation::Against(Side { dump: &other, tasks: &others });
     let findings = search(Side { dump: &dump, tasks: &tasks }, &expectation, Options::default(), |_| {});
     (verdicts(&tasks, &findings), firsts(&tasks, &findings), findings.end)
@@ -290,7 +290,7 @@ fn tasks_of_other_ids_are_matched_by_structure() {
     }
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let (dump, other) = (write(one.path(), &bad), write(two.path(), &good));
-    let (tasks, others) = (Tasks::of(&dump, None), Tasks::of(&other, None));
+    let (tasks, others) = (Tasks::new(&dump, None), Tasks::new(&other, None));
     let (side, other) = (Side { dump: &dump, tasks: &tasks }, Side { dump: &other, tasks: &others });
     let findings = search(side, &Expectation::Against(other), Options::default(), |_| {});
     assert_eq!(findings.alignment.as_ref().unwrap().by, AlignedBy::Structure);
@@ -307,7 +307,7 @@ fn what_has_no_counterpart_is_listed() {
     let good = diamond(RIGHT.0, RIGHT.1, RIGHT.2);
     let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let (dump, other) = (write(one.path(), &good), write(two.path(), &good[..2]));
-    let (tasks, others) = (Tasks::of(&dump, None), Tasks::of(&other, None));
+    let (tasks, others) = (Tasks::new(&dump, None), Tasks::new(&other, None));
     let (side, other) = (Side { dump: &dump, tasks: &tasks }, Side { dump: &other, tasks: &others });
     let findings = search(side, &Expectation::Against(other), Options::default(), |_| {});
     let told = report(side, &Expectation::Against(other), &findings);
@@ -323,7 +323,7 @@ fn runs_part_where_equal_inputs_give_other_outputs() {
     let second = diamond(RIGHT.0, [2.0, 4.000_001], [4.0, 8.000_001]);
     let directories = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
     let dumps = [write(directories[0].path(), &first), write(directories[1].path(), &second)];
-    let tasks = [Tasks::of(&dumps[0], None), Tasks::of(&dumps[1], None)];
+    let tasks = [Tasks::new(&dumps[0], None), Tasks::new(&dumps[1], None)];
     let sides: Vec<Side<'_>> = dumps.iter().zip(&tasks).map(|(dump, tasks)| Side { dump, tasks }).collect();
     let parting = part(&sides);
     let id = |at: usize| tasks[0].get(at).id.raw();
@@ -337,7 +337,7 @@ fn tasks_that_touch_the_same_bytes_without_an_order_race() {
     let found = |specs: &[TaskSpec]| {
         let directory = tempfile::tempdir().unwrap();
         let dump = write(directory.path(), specs);
-        let tasks = Tasks::of(&dump, None);
+        let tasks = Tasks::new(&dump, None);
         let pair = |race: &argus_find::races::Race| {
             (tasks.get(race.first).id.raw(), tasks.get(race.second).id.raw(), race.how, race.bytes.clone())
         };

@@ -177,8 +177,8 @@ fn what_does_not_fit_after_the_run_is_counted_to_the_last_byte() {
             assert_eq!(lost, (entries, bytes), "{about}");
             assert_eq!(dump.manifest["dropped_records"], entries, "{about}");
             assert_eq!(dump.manifest["dropped_bytes"], bytes, "{about}");
-            let lanes = dump.run["ledger"]["lanes"].as_array().unwrap();
-            let sum = |name: &str| lanes.iter().map(|lane| lane[name].as_u64().unwrap()).sum::<u64>();
+            let rings = dump.run["ledger"]["rings"].as_array().unwrap();
+            let sum = |name: &str| rings.iter().map(|ring| ring[name].as_u64().unwrap()).sum::<u64>();
             assert_eq!((sum("lost_entries"), sum("lost_bytes")), lost, "{about}");
             // What is there is true.
             for record in dump.records.iter().filter(|record| record.kind == Kind::Tensor) {
@@ -210,7 +210,7 @@ fn memory_that_cannot_be_had_is_refused_and_leaves_no_files() {
 }
 
 /// 64 KiB through 4 KiB: control threads must wait, and the dump tells when. The spans add up to what the ledger
-/// counted, but for what the orchestration waited on its own lane.
+/// counted, but for what the orchestration waited on its own ring.
 #[test]
 fn the_timeline_tells_when_a_capture_had_no_room() {
     for platform in CHIPS {

@@ -63,7 +63,7 @@ fn assert_extremes(dump: &Dump, of: &Dump) {
     for entry in dump.journal.arguments().filter(|entry| entry.kind == Kind::Tensor as u8) {
         let key = (entry.task_id, Stage::from_raw(entry.stage).unwrap(), entry.arg_index);
         let values = numbers(payloads[&key].dtype, payloads[&key].payload.as_ref().unwrap());
-        let found = Statistics::of(&entry).unwrap();
+        let found = Statistics::from_record(&entry).unwrap();
         let ordered = || values.iter().copied().filter(|value| !value.is_nan());
         assert_eq!(found.min.map(Number::as_f64), ordered().reduce(f64::min), "{key:?}");
         assert_eq!(found.max.map(Number::as_f64), ordered().reduce(f64::max), "{key:?}");

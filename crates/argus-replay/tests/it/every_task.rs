@@ -14,7 +14,7 @@ fn assert_every_task(scene: &Scene, case: &'static Case, runtime: RuntimeKind, p
     let recorded = Recorded::case(scene.name, case, runtime, platform, &RecordRequest::default());
     let dump = recorded.dump();
     let graph = dump.graph().unwrap();
-    let listing = Listing::of(&dump);
+    let listing = Listing::from_dump(&dump);
     let mut compared = 0;
     for task in graph.tasks.iter().filter(|task| !task.func_ids.is_empty()) {
         let about = format!("{} {} {runtime} {}: {:#x}", scene.name, case.name, platform.name, task.id);

@@ -17,7 +17,7 @@ fn failed(case: &str, runtime: RuntimeKind) -> (Recorded, CapturedTask) {
     let recorded = Recorded::case("failures", case, runtime, &A2A3SIM, &RecordRequest::default());
     let dump = recorded.dump();
     let first = Selection { task: Some(TaskId::new(0, 0)), ..Selection::default() };
-    let listed = Listing::of(&dump).select(&first).unwrap();
+    let listed = Listing::from_dump(&dump).select(&first).unwrap();
     let task = CapturedTask::from_dump(&dump, &listed, &recorded.code, None).unwrap();
     (recorded, task)
 }

@@ -100,9 +100,9 @@ fn check(directory: &Path, sample: &Sample, differ: &mut Vec<String>) -> usize {
     let dump = Dump::open(&directory.join(sample.directory)).unwrap();
     let (case, runtime) =
         registry::scene(sample.scene).unwrap().case(Some(sample.case), Some(sample.runtime)).unwrap();
-    let code = Code::of(&(case.prepare)(runtime).program);
+    let code = Code::from_program(&(case.prepare)(runtime).program);
     let platform = Chip::by_name(sample.platform).unwrap();
-    let mut listing = Listing::of(&dump);
+    let mut listing = Listing::from_dump(&dump);
     listing.name(&code);
     let graph = isolated::graph(case, runtime).unwrap();
     listing.supply(&graph);

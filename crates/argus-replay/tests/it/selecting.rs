@@ -10,7 +10,7 @@ use crate::setup::Recorded;
 #[test]
 fn tasks_are_found_by_id_by_name_and_by_their_exact_set() {
     let recorded = Recorded::named("paged_attention", "CaseSmall1", RuntimeKind::Trb, &A2A3SIM);
-    let listing = Listing::of(&recorded.dump());
+    let listing = Listing::from_dump(&recorded.dump());
     let find = |selection: Selection| listing.select(&selection).map(|listed| listed.task);
     let kernel = |name: &str, nth| find(Selection { kernel: Some(name.into()), nth, ..Selection::default() });
     let set = |ids: &[i32]| find(Selection { func_ids: Some(ids.into()), ..Selection::default() });
@@ -42,7 +42,7 @@ fn tasks_are_found_by_id_by_name_and_by_their_exact_set() {
 #[test]
 fn a_mix_is_found_by_one_of_its_kernels_by_all_and_by_its_set() {
     let recorded = Recorded::named("pipe_mix", "default", RuntimeKind::Trb, &A2A3SIM);
-    let listing = Listing::of(&recorded.dump());
+    let listing = Listing::from_dump(&recorded.dump());
     let find = |selection: Selection| listing.select(&selection).map(|listed| listed.task);
     let by_name = |name: &str| find(Selection { kernel: Some(name.into()), nth: 2, ..Selection::default() });
     let one = by_name("pop_add_bias").unwrap();

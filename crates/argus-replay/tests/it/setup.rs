@@ -37,7 +37,7 @@ impl Recorded {
         let mut device = Device::new(platform);
         // Whether the run succeeds is the test's business: some of them replay a run that failed.
         record(&mut device, &prepared.program, &mut args, &config, request, &names, directory.path());
-        Recorded { directory, code: Code::of(&prepared.program), platform }
+        Recorded { directory, code: Code::from_program(&prepared.program), platform }
     }
 
     pub fn named(scene: &str, case: &str, runtime: RuntimeKind, platform: &'static Chip) -> Recorded {
@@ -53,7 +53,7 @@ impl Recorded {
     pub fn task(&self, kernel: &str, nth: usize) -> CapturedTask {
         let dump = self.dump();
         let selection = Selection { kernel: Some(kernel.into()), nth, ..Selection::default() };
-        let listed = Listing::of(&dump).select(&selection).unwrap();
+        let listed = Listing::from_dump(&dump).select(&selection).unwrap();
         CapturedTask::from_dump(&dump, &listed, &self.code, None).unwrap()
     }
 

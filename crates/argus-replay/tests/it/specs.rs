@@ -107,7 +107,7 @@ fn every_mistake_has_one_error_that_names_its_place() {
 fn a_kernel_runs_on_arguments_that_only_a_spec_gives() {
     let (case, runtime) =
         registry::scene("dump_tensor_example").unwrap().case(None, Some(RuntimeKind::Trb)).unwrap();
-    let code = Code::of(&(case.prepare)(runtime).program);
+    let code = Code::from_program(&(case.prepare)(runtime).program);
     let name = code.kernels.iter().next().unwrap().name;
     let size = 128 * 128;
     let text = format!(

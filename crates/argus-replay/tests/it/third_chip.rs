@@ -78,7 +78,7 @@ fn a_task_of_a_third_chip_is_replayed_and_traced() {
             .map(|Buffer { addr, bytes, .. }| GlobalBuffer { name: "arg".into(), addr: *addr, bytes: *bytes })
             .collect(),
     };
-    let params = Params::of(&WIDESIM).unwrap();
+    let params = Params::for_chip(&WIDESIM).unwrap();
     assert_eq!((params.chip(), params.mhz()), ("wide", 2000.0));
     let timeline = Timeline::new(&log, &params, &Settings::default()).unwrap();
     assert_eq!(Summary::new(&timeline).chip, "wide");

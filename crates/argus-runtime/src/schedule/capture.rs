@@ -166,7 +166,7 @@ impl Capture {
         match &task.args.described {
             Some(Ok(described)) => {
                 for (slot, description) in described.iter().enumerate() {
-                    visit(slot, Argument::of(description, task.args.scalars[slot]));
+                    visit(slot, Argument::described(description, task.args.scalars[slot]));
                 }
             }
             Some(Err(reason)) => self.skip(recorder, task, stage, *reason),
@@ -252,7 +252,7 @@ enum Argument<'a> {
 }
 
 impl<'a> Argument<'a> {
-    fn of(description: &'a ArgumentDescription, slot: u64) -> Argument<'a> {
+    fn described(description: &'a ArgumentDescription, slot: u64) -> Argument<'a> {
         match description {
             ArgumentDescription::Tensor(tensor, role) => Argument::Tensor(tensor, *role),
             ArgumentDescription::Scalar(dtype) => Argument::Scalar(slot, *dtype),

@@ -14,7 +14,7 @@ use crate::python::root;
 pub const STAMP: &str = "20260822143005123";
 
 pub fn write_task(task: &TaskLog, dir: &Path) -> argus_trace::Written {
-    let params = Params::of(task.chip).unwrap();
+    let params = Params::for_chip(task.chip).unwrap();
     let timeline = Timeline::new(task, &params, &Settings { root: Some(root().to_owned()) }).unwrap();
     let mut sources = Sources::default();
     sources.read_below(root(), &timeline);
@@ -55,7 +55,7 @@ fn what_is_written_is_valid_and_complete() {
         assert_eq!(written.missing_sources, Vec::<String>::new());
         let report = check(dir.path()).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(report.slices, written.slices);
-        let params = Params::of(task.chip).unwrap();
+        let params = Params::for_chip(task.chip).unwrap();
         let timeline = Timeline::new(&task, &params, &Settings::default()).unwrap();
         let paired = 2 * timeline.pairs.len() as u64 + report.unpaired_flags;
         let flags = timeline.cores.iter().flat_map(|core| &core.instrs).filter(|instr| instr.role.is_flag());
@@ -104,7 +104,7 @@ fn an_older_trace_is_replaced_and_a_foreign_directory_is_not() {
     fs::create_dir(foreign.path().join("simulator")).unwrap();
     fs::write(foreign.path().join("simulator/thesis.txt"), "years").unwrap();
     let task = softmax(&A2A3SIM);
-    let params = Params::of(&A2A3SIM).unwrap();
+    let params = Params::for_chip(&A2A3SIM).unwrap();
     let timeline = Timeline::new(&task, &params, &Settings::default()).unwrap();
     let error = write(&timeline, foreign.path(), &Sources::default(), &Stamp::parse(STAMP).unwrap());
     assert!(
@@ -137,7 +137,7 @@ fn files_belong_to_their_owner() {
 fn missing_sources_leave_the_lines_out() {
     let dir = tempfile::tempdir().unwrap();
     let task = softmax(&A2A3SIM);
-    let params = Params::of(&A2A3SIM).unwrap();
+    let params = Params::for_chip(&A2A3SIM).unwrap();
     let timeline = Timeline::new(&task, &params, &Settings::default()).unwrap();
     let written = write(&timeline, dir.path(), &Sources::default(), &Stamp::parse(STAMP).unwrap()).unwrap();
     assert_eq!(

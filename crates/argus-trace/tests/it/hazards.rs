@@ -9,7 +9,7 @@ use crate::kernels::{double_buffered, mix, softmax};
 use crate::rig::{Rig, hand_over, nd, timeline, without};
 
 fn hazards(task: &TaskLog) -> Vec<Hazard> {
-    timeline(task, &Params::of(task.chip).unwrap()).hazards
+    timeline(task, &Params::for_chip(task.chip).unwrap()).hazards
 }
 
 fn line_of(text: &str) -> u32 {
@@ -95,7 +95,7 @@ fn a_double_buffered_product_without_the_flag_that_fills_its_buffers() {
 fn a_set_that_is_missing_is_a_deadlock_with_its_line() {
     for chip in CHIPS {
         let task = without(double_buffered(chip, 4), Opcode::SetFlag, Pipe::Mte2, Pipe::Mte1);
-        let params = Params::of(chip).unwrap();
+        let params = Params::for_chip(chip).unwrap();
         let ModelError::Deadlock { waits } = Timeline::new(&task, &params, &Settings::default()).unwrap_err()
         else {
             panic!("no deadlock");
@@ -130,8 +130,9 @@ fn a_set_that_is_missing_is_a_deadlock_with_its_line() {
 fn a_pop_without_a_push_is_a_deadlock() {
     let mut task = mix(&A2A3SIM, 3);
     task.cores[0].log.entries.retain(|entry| entry.opcode != Opcode::Tpush);
-    let error =
-        Timeline::new(&task, &Params::of(&A2A3SIM).unwrap(), &Settings::default()).unwrap_err().to_string();
+    let error = Timeline::new(&task, &Params::for_chip(&A2A3SIM).unwrap(), &Settings::default())
+        .unwrap_err()
+        .to_string();
     assert!(error.contains("core0.veccore0: pipe MTE2 waits at"), "{error}");
     assert!(error.contains("for a tile of the C2V pipe with flag 0, which nobody sets any more"), "{error}");
 }
@@ -149,7 +150,7 @@ fn a_wait_may_be_issued_before_its_set() {
         core.tadds(&tile, &tile, 1.0)?;
         core.set_flag(Pipe::V, Pipe::Mte3, 0)
     });
-    let params = Params::of(&A2A3SIM).unwrap();
+    let params = Params::for_chip(&A2A3SIM).unwrap();
     let timeline = timeline(&task, &params);
     assert_eq!(timeline.hazards, []);
     let times: Vec<_> = timeline.cores[0].instrs.iter().map(|instr| (instr.start, instr.end)).collect();

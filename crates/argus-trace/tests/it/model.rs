@@ -16,7 +16,7 @@ fn vector(chip: &'static Chip, kernel: impl FnOnce(&mut Core) -> KernelResult) -
 
 /// Name, track, start and end of every instruction of the first core.
 fn listing(task: &TaskLog) -> Vec<(&'static str, &'static str, u64, u64)> {
-    let params = Params::of(task.chip).unwrap();
+    let params = Params::for_chip(task.chip).unwrap();
     let timeline = timeline(task, &params);
     let instrs = timeline.cores[0].instrs.iter();
     instrs.map(|instr| (instr.mnemonic.name(), instr.track.name(), instr.start, instr.end)).collect()
@@ -110,7 +110,7 @@ fn flags_are_counters_in_the_order_of_their_sets() {
             ("VADDS", "VECTOR", 489, 489 + 13 + 16 + 18),
         ]
     );
-    let params = Params::of(&A2A3SIM).unwrap();
+    let params = Params::for_chip(&A2A3SIM).unwrap();
     let timeline = timeline(&task, &params);
     let pairs: Vec<_> = timeline.pairs.iter().map(|pair| (pair.set.index, pair.wait.index)).collect();
     assert_eq!(pairs, [(1, 4), (3, 6)]);
@@ -216,7 +216,7 @@ fn tiles_between_cores_wait_for_tiles_and_for_slots() {
         }
         Ok(())
     });
-    let params = Params::of(&A2A3SIM).unwrap();
+    let params = Params::for_chip(&A2A3SIM).unwrap();
     let timeline = timeline(&task, &params);
     let [cube, first, second] = &timeline.cores[..] else { panic!("three cores") };
     let times = |core: &argus_trace::CoreTimeline| -> Vec<(&'static str, u64, u64)> {
@@ -262,7 +262,7 @@ fn tiles_between_cores_wait_for_tiles_and_for_slots() {
 fn loads_and_products_of_a_double_buffered_kernel_overlap() {
     for chip in CHIPS {
         let task = double_buffered(chip, 8);
-        let params = Params::of(chip).unwrap();
+        let params = Params::for_chip(chip).unwrap();
         let timeline = timeline(&task, &params);
         let instrs = &timeline.cores[0].instrs;
         let on = |track| instrs.iter().filter(move |instr| instr.track == track && instr.role == Role::Work);
@@ -277,7 +277,7 @@ fn loads_and_products_of_a_double_buffered_kernel_overlap() {
 fn lanes_never_overlap_and_keep_the_order_of_the_program() {
     for chip in CHIPS {
         for task in [double_buffered(chip, 6), mix(chip, 6)] {
-            let params = Params::of(chip).unwrap();
+            let params = Params::for_chip(chip).unwrap();
             let timeline = timeline(&task, &params);
             for core in &timeline.cores {
                 for track in Track::ALL {
@@ -296,7 +296,7 @@ fn lanes_never_overlap_and_keep_the_order_of_the_program() {
 #[test]
 fn one_call_site_has_one_address_on_every_core() {
     let task = mix(&A2A3SIM, 4);
-    let params = Params::of(&A2A3SIM).unwrap();
+    let params = Params::for_chip(&A2A3SIM).unwrap();
     let timeline = timeline(&task, &params);
     let adds = |core: usize| -> Vec<u64> {
         let instrs = timeline.cores[core].instrs.iter().filter(|instr| instr.mnemonic == Mnemonic::Vadd);
@@ -332,23 +332,23 @@ fn logs_that_make_no_task_are_refused() {
         Timeline::new(task, params, &Default::default()).unwrap_err().to_string()
     };
     assert_eq!(
-        message(&task, &Params::of(&A5SIM).unwrap()),
+        message(&task, &Params::for_chip(&A5SIM).unwrap()),
         "the parameters are for a5, the task ran on a2a3"
     );
     let mut twice = task.clone();
     twice.cores.push(task.cores[0].clone());
     assert_eq!(
-        message(&twice, &Params::of(&A2A3SIM).unwrap()),
+        message(&twice, &Params::for_chip(&A2A3SIM).unwrap()),
         "core0.cubecore0 appears twice in the log of the task"
     );
     let empty = TaskLog { cores: Vec::new(), ..task };
-    assert_eq!(message(&empty, &Params::of(&A2A3SIM).unwrap()), "the task has no cores");
+    assert_eq!(message(&empty, &Params::for_chip(&A2A3SIM).unwrap()), "the task has no cores");
 }
 
 #[test]
 fn the_summary_adds_up() {
     let task = double_buffered(&A2A3SIM, 8);
-    let params = Params::of(&A2A3SIM).unwrap();
+    let params = Params::for_chip(&A2A3SIM).unwrap();
     let timeline = timeline(&task, &params);
     let summary = Summary::new(&timeline);
     assert_eq!(summary.parameters, "a2a3-1");
@@ -386,7 +386,7 @@ fn the_summary_adds_up() {
 fn a_log_without_instructions_has_an_empty_timeline() {
     let mut task = double_buffered(&A2A3SIM, 2);
     task.cores[0].log.entries.retain(|entry| entry.opcode == Opcode::Tassign);
-    let params = Params::of(&A2A3SIM).unwrap();
+    let params = Params::for_chip(&A2A3SIM).unwrap();
     let timeline = timeline(&task, &params);
     assert_eq!((timeline.cycles, timeline.sites.len()), (0, 0));
     assert_eq!(Summary::new(&timeline).bottleneck, "The task runs no instruction.");

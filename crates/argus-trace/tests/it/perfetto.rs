@@ -69,7 +69,7 @@ fn decode(path: &Path) -> Value {
 
 /// What the model says a native trace holds: slices with their parents, in the order of tracks.
 fn expected(task: &TaskLog) -> Vec<Value> {
-    let params = Params::of(task.chip).unwrap();
+    let params = Params::for_chip(task.chip).unwrap();
     let timeline = Timeline::new(task, &params, &Settings::default()).unwrap();
     // Perfetto counts nanoseconds; cycles are rounded to picoseconds on the way.
     let time = |cycle: u64| ((cycle as f64 * 1e6 / params.mhz()).round() as u64 + 500) / 1000;

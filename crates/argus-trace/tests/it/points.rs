@@ -114,7 +114,7 @@ fn modelled(point: &Point) -> u64 {
     let x = rig.tensor("x", DType::F32, 128 * 128);
     let task =
         rig.run(point.member, |core| (point.run)(core, &mut |core, rows, cols| nd(core, &x, rows, cols)));
-    let params = Params::of(&A2A3SIM).unwrap();
+    let params = Params::for_chip(&A2A3SIM).unwrap();
     let timeline = timeline(&task, &params);
     let instrs = &timeline.cores[0].instrs;
     let start = instrs.iter().map(|instr| instr.start).min().unwrap();
@@ -140,7 +140,7 @@ const SIZES: [u64; 8] = [32, 512, 1024, 4096, 16_384, 65_536, 131_072, 196_608];
 
 #[test]
 fn loads_follow_the_published_curve() {
-    let params = Params::of(&A2A3SIM).unwrap();
+    let params = Params::for_chip(&A2A3SIM).unwrap();
     for bytes in SIZES {
         let cycles = f64::from(params.transfer(Path::GmToUb, bytes));
         assert!((cycles - curve(bytes)).abs() <= 1.0, "{bytes} bytes: {cycles}, not {}", curve(bytes));
@@ -159,7 +159,7 @@ fn the_tables_in_the_documentation_are_those_of_the_model() {
         writeln!(tables, "| {} | {} | {cycles} | {ratio:.2} |", point.name, point.measured).unwrap();
     }
     tables.push_str("\n| bytes from GM to UB | cycles by the curve | model |\n|---|---|---|\n");
-    let params = Params::of(&A2A3SIM).unwrap();
+    let params = Params::for_chip(&A2A3SIM).unwrap();
     for bytes in SIZES {
         writeln!(tables, "| {bytes} | {:.1} | {} |", curve(bytes), params.transfer(Path::GmToUb, bytes))
             .unwrap();

@@ -265,7 +265,7 @@ impl State {
         let place = self.index.places_of(self.task()).start + self.arguments.at;
         let Sheet { plane, row, column, .. } = self.sheet;
         let element = self.subject().and_then(|subject| {
-            Tensor::of(&*self.source, subject).ok().and_then(|tensor| tensor.number(plane, row, column))
+            Tensor::open(&*self.source, subject).ok().and_then(|tensor| tensor.number(plane, row, column))
         });
         Spot { place, element: element.unwrap_or(0) }
     }
@@ -280,7 +280,7 @@ impl State {
         self.compare = Compare::Off;
         self.focus = Pane::Tensor;
         let subject = Subject::Record(self.index.record(spot.place));
-        if let Ok(tensor) = Tensor::of(&*self.source, subject) {
+        if let Ok(tensor) = Tensor::open(&*self.source, subject) {
             let (plane, row, column) = tensor.position(spot.element);
             self.sheet = Sheet { plane, row, column, ..self.sheet };
         }
@@ -289,7 +289,7 @@ impl State {
     /// `task 0x…, argument 2 before, [3, 4]`
     fn place_text(&self, spot: Spot) -> String {
         let record = self.source.record(self.index.record(spot.place));
-        let element = match Tensor::of(&*self.source, Subject::Record(record.index)) {
+        let element = match Tensor::open(&*self.source, Subject::Record(record.index)) {
             Ok(tensor) => tensor.index_text(spot.element),
             Err(_) => "a scalar".to_owned(),
         };

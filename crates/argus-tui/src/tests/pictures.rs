@@ -83,8 +83,8 @@ fn one_outlier_among_many_shows() {
     values[123_456] = 50.0;
     values[777_777] = f32::NAN;
     let source = memory(&[1000, 1000], &values);
-    let tensor = Tensor::of(&source as &dyn Source, Subject::Record(0)).unwrap();
-    let heat = Heat::of(&tensor, 0, 100, 50, &|| true).unwrap();
+    let tensor = Tensor::open(&source as &dyn Source, Subject::Record(0)).unwrap();
+    let heat = Heat::new(&tensor, 0, 100, 50, &|| true).unwrap();
     assert_eq!((heat.low, heat.high, heat.looked_at), (1.0, 50.0, 1_000_000));
     // Pixels are 10 columns wide and 20 rows high.
     for y in 0..50 {
@@ -105,8 +105,8 @@ fn large_planes_are_sampled_everywhere_and_it_is_told() {
     let mut memory = Memory::with(&["k"]);
     let bytes: Vec<u8> = (0..4 << 20u32).map(|index| (index % 251) as u8).collect();
     memory.add(Record { dtype: Some(DType::U8), ..record(1, 0, &[2048, 2048]) }, bytes);
-    let tensor = Tensor::of(&memory as &dyn Source, Subject::Record(0)).unwrap();
-    let heat = Heat::of(&tensor, 0, 64, 64, &|| true).unwrap();
+    let tensor = Tensor::open(&memory as &dyn Source, Subject::Record(0)).unwrap();
+    let heat = Heat::new(&tensor, 0, 64, 64, &|| true).unwrap();
     assert_eq!(heat.looked_at, BUDGET);
     // A pixel has 32 by 32 elements of which 256 are looked at: of 251 values, spread evenly, most are seen.
     for y in 0..64 {
@@ -119,7 +119,8 @@ fn large_planes_are_sampled_everywhere_and_it_is_told() {
     rig.press("m");
     assert!(rig.text().contains("250.  looked at 996,992 of 4,194,304"), "{}", rig.text());
     assert!(
-        Heat::of(&Tensor::of(&*rig.state.source, Subject::Record(0)).unwrap(), 0, 9, 9, &|| false).is_none()
+        Heat::new(&Tensor::open(&*rig.state.source, Subject::Record(0)).unwrap(), 0, 9, 9, &|| false)
+            .is_none()
     );
 }
 

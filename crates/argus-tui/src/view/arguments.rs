@@ -41,7 +41,7 @@ pub fn draw(state: &State, look: Look, place: PaneArea, frame: &mut Frame<'_>) {
     let visible = usize::from(place.inner.height.saturating_sub(1));
     let rows: Vec<Row> = (state.arguments.top..count.min(state.arguments.top + visible))
         .filter_map(|at| state.argument_in(at))
-        .map(|record| Row::of(state, &record))
+        .map(|record| Row::new(state, &record))
         .collect();
     let widest =
         |width: fn(&Row) -> usize, name: &str| rows.iter().map(width).max().unwrap_or(0).max(name.len());
@@ -70,7 +70,7 @@ pub fn draw(state: &State, look: Look, place: PaneArea, frame: &mut Frame<'_>) {
 }
 
 impl Row {
-    fn of(state: &State, record: &Record) -> Row {
+    fn new(state: &State, record: &Record) -> Row {
         let mut alarming = false;
         let mut values = Vec::new();
         if record.kind == Kind::Scalar {

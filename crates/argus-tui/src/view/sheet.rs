@@ -48,7 +48,7 @@ pub fn draw(state: &State, look: Look, layout: &Layout, frame: &mut Frame<'_>) {
         put(frame, inner, 0, Line::from(format!("{} {}", record::dtype(&record), record::scalar(&record))));
         return;
     }
-    let tensor = match Tensor::of(&*state.source, subject) {
+    let tensor = match Tensor::open(&*state.source, subject) {
         Ok(tensor) => tensor,
         Err(error) => {
             let text = Paragraph::new(format!("no values: {}", with_causes(&error))).style(look.note());
@@ -157,7 +157,7 @@ fn under_cursor(state: &State, tensor: &Tensor<'_>, look: Look) -> Line<'static>
 }
 
 fn values(state: &State, tensor: &Tensor<'_>, look: Look, area: Rect, frame: &mut Frame<'_>) {
-    let grid = Grid::of(tensor, area);
+    let grid = Grid::new(tensor, area);
     let sheet = state.sheet;
     let (label, width) = (usize::from(grid.label), usize::from(grid.cell));
     let columns = sheet.left..tensor.plane.columns.min(sheet.left.saturating_add(grid.columns.max(1)));

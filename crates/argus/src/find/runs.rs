@@ -24,7 +24,7 @@ pub fn runs(args: &FindArgs) -> Result<ExitCode, Failure> {
         return Err(impossible("--runs compares runs with each other: give at least two dumps".to_owned()));
     }
     let dumps: Vec<Dump> = args.runs.iter().map(|path| input::open(Some(path))).collect::<Result<_, _>>()?;
-    let tasks: Vec<Tasks> = dumps.iter().map(|dump| Tasks::of(dump, None)).collect();
+    let tasks: Vec<Tasks> = dumps.iter().map(|dump| Tasks::new(dump, None)).collect();
     let sides: Vec<Side<'_>> = dumps.iter().zip(&tasks).map(|(dump, tasks)| Side { dump, tasks }).collect();
     let parting = part(&sides);
     let races = races(&dumps[0], &tasks[0]);

@@ -21,7 +21,7 @@ pub struct Known {
 }
 
 /// The scene that was named, or the one that the dump names itself; `None` if there is neither.
-pub fn of(dump: &Dump, args: &SceneArgs) -> Result<Option<Known>, Failure> {
+pub fn known(dump: &Dump, args: &SceneArgs) -> Result<Option<Known>, Failure> {
     let facts = dump.run();
     let (name, case) = match (&args.scene, facts) {
         (Some(scene), _) => (scene.clone(), args.case.clone()),

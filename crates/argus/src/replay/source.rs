@@ -158,8 +158,8 @@ fn of_dump(dump: Dump, args: &TaskArgs, selection: &Selection, purpose: Purpose)
     let case = args.case.clone().or_else(|| recorded(&facts.case));
     let runtime = args.runtime.clone().or_else(|| recorded(&facts.runtime));
     let (scene, case, runtime) = find_case(name, case.as_deref(), runtime.as_deref(), own)?;
-    let code = Code::of(&(case.prepare)(runtime).program);
-    let mut listing = Listing::of(&dump);
+    let code = Code::from_program(&(case.prepare)(runtime).program);
+    let mut listing = Listing::from_dump(&dump);
     listing.name(&code);
     if dump.graph().is_none() {
         supply(&mut listing, case, runtime)?;
@@ -198,7 +198,7 @@ fn without_code(
         // No kernel has a name here, so none can contradict the one that was typed.
         selection.kernel = None;
     }
-    let listed = Listing::of(dump).select(&selection).map_err(|error| unselected(error, dump))?;
+    let listed = Listing::from_dump(dump).select(&selection).map_err(|error| unselected(error, dump))?;
     let chip = chip(args, &facts.platform, Purpose::Describe)?;
     let mut task = CapturedTask::from_dump(dump, &listed, &code, None).map_err(cannot_replay)?;
     task.identity.runtime = runtime.map_or(String::new(), |runtime| runtime.name().into());
@@ -231,7 +231,7 @@ fn of_capsule(what: &str, args: &TaskArgs, purpose: Purpose) -> Result<Source, F
     let name = args.scene.as_deref().unwrap_or(scene);
     let (case, runtime) = (known(&args.case, case), known(&args.runtime, runtime));
     let (_, case, runtime) = find_case(name, case.as_deref(), runtime.as_deref(), args.scene.is_none())?;
-    let code = Code::of(&(case.prepare)(runtime).program);
+    let code = Code::from_program(&(case.prepare)(runtime).program);
     task.check_code(&code).map_err(cannot_replay)?;
     Ok(Source { task, code, chip, from })
 }
@@ -247,7 +247,7 @@ fn of_scene(
     let (scene, case, runtime) = find_case(name, args.case.as_deref(), args.runtime.as_deref(), false)?;
     let chip = chip(args, "", purpose)?;
     if given {
-        let code = Code::of(&(case.prepare)(runtime).program);
+        let code = Code::from_program(&(case.prepare)(runtime).program);
         let Some(kernel) = &selection.kernel else {
             return Err(Failure::usage(anyhow!(
                 "name the kernel that takes these arguments with --kernel NAME"
@@ -265,7 +265,7 @@ fn of_scene(
         return Ok(Source { task, code, chip, from: From::Scene(name.into()) });
     }
     if selection.task.is_none() && selection.kernel.is_none() && selection.func_ids.is_none() {
-        let code = Code::of(&(case.prepare)(runtime).program);
+        let code = Code::from_program(&(case.prepare)(runtime).program);
         return Err(Failure::usage(anyhow!("name a task with --kernel NAME, --func-id N[,N] or --task ID"))
             .hint(format!("the scene has {}", code.known())));
     }

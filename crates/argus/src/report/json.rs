@@ -68,7 +68,7 @@ struct InjectionReport {
 }
 
 impl InjectionReport {
-    fn of(done: &Injected) -> InjectionReport {
+    fn new(done: &Injected) -> InjectionReport {
         InjectionReport {
             kernel: done.injection.kernel.clone(),
             n: done.injection.nth,
@@ -84,7 +84,7 @@ impl InjectionReport {
 }
 
 impl DumpReport {
-    fn of(kept: &Kept) -> DumpReport {
+    fn new(kept: &Kept) -> DumpReport {
         let Kept { summary, waits, wait_ns } = kept;
         DumpReport {
             directory: summary.directory.display().to_string(),
@@ -119,7 +119,7 @@ struct RoundReport {
 
 pub fn json(summary: &Summary) -> Report<'_> {
     let Summary { scene, case, runtime, chip, played, kept, injected, timeline } = summary;
-    let times = Times::of(&played.rounds);
+    let times = Times::new(&played.rounds);
     let shown = shown_round(&played.rounds);
     let report = shown.map(|(_, round)| &round.report);
     let rounds = played.rounds.iter().map(|round| RoundReport {
@@ -127,7 +127,7 @@ pub fn json(summary: &Summary) -> Report<'_> {
         pass: (!round.outputs.is_empty()).then(|| passed(round)),
     });
     Report {
-        status: match Verdict::of(summary) {
+        status: match Verdict::new(summary) {
             Verdict::Pass => "pass",
             Verdict::Fail => "fail",
             Verdict::NotCompared => "not_compared",
@@ -148,8 +148,8 @@ pub fn json(summary: &Summary) -> Report<'_> {
         tolerance: played.tolerance,
         outputs_of_round: shown.map(|(number, _)| number),
         outputs: shown.map_or(&[], |(_, round)| &round.outputs),
-        dumps: kept.iter().map(DumpReport::of).collect(),
-        injections: injected.iter().map(InjectionReport::of).collect(),
+        dumps: kept.iter().map(DumpReport::new).collect(),
+        injections: injected.iter().map(InjectionReport::new).collect(),
         timeline: timeline.as_deref(),
     }
 }

@@ -57,7 +57,7 @@ fn facts(summary: &Summary) -> String {
 }
 
 fn time(rounds: &[Round]) -> String {
-    let Times { min, median, max } = Times::of(rounds);
+    let Times { min, median, max } = Times::new(rounds);
     match rounds {
         [_] => format!("{median:.3?}"),
         _ => format!("min {min:.3?}, median {median:.3?}, max {max:.3?} over {} rounds", rounds.len()),
@@ -94,7 +94,7 @@ fn outputs_table(outputs: &[OutputVerdict]) -> Table {
 fn verdict(summary: &Summary) -> String {
     let rounds = &summary.played.rounds;
     let tolerance = tolerance(summary.played.tolerance);
-    match (Verdict::of(summary), shown_round(rounds)) {
+    match (Verdict::new(summary), shown_round(rounds)) {
         (Verdict::Pass, _) => format!("{GOOD}PASS{GOOD:#}  every element is within {tolerance}\n"),
         (Verdict::Fail, Some((number, round))) => {
             let place = match rounds.len() {

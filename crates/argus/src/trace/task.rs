@@ -31,7 +31,7 @@ pub fn trace(args: &TraceArgs) -> Result<ExitCode, Failure> {
     let chip = source.chip;
     let params = match &args.timing {
         Some(path) => Params::from_file(chip, path).map_err(Failure::usage)?,
-        None => Params::of(chip).map_err(Failure::failed)?,
+        None => Params::for_chip(chip).map_err(Failure::failed)?,
     };
     let mut options = Options { logs: true, ..Options::default() };
     if let Some(seconds) = args.task.timeout {

@@ -28,7 +28,7 @@ pub fn write(out: &mut dyn Write, dump: &Dump, selected: &[usize], colour: bool)
             .map(|indices| {
                 let mut text = String::with_capacity(indices.len() * 128);
                 for &index in indices {
-                    let row = Row::of(dump, &dump.record(index));
+                    let row = Row::new(dump, &dump.record(index));
                     let line = line(&row.cells, &widths);
                     match colour && row.alarming {
                         true => text += &format!("{ALARM}{line}{ALARM:#}\n"),

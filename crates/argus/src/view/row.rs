@@ -19,8 +19,8 @@ pub const COLUMNS: [&str; 10] =
 pub const RIGHT: [bool; 10] = [true, false, false, false, false, true, false, false, true, false];
 
 impl Row {
-    pub fn of(dump: &Dump, record: &Record) -> Row {
-        let glance = Glance::of(dump, record);
+    pub fn new(dump: &Dump, record: &Record) -> Row {
+        let glance = Glance::new(dump, record);
         let cells = [
             record.index.to_string(),
             record.task_id.to_string() + &record.subtask.map_or(String::new(), |s| format!("/{s}")),
@@ -47,7 +47,7 @@ struct Glance {
 }
 
 impl Glance {
-    fn of(dump: &Dump, record: &Record) -> Glance {
+    fn new(dump: &Dump, record: &Record) -> Glance {
         if record.kind == Kind::Scalar {
             let value = match record.scalar {
                 Some(Scalar::Bits(bits)) => record.dtype.map(|dtype| number(dtype, bits).as_f64()),

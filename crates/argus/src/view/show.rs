@@ -54,7 +54,7 @@ pub fn show(dump: &Dump, record: &Record, slice: Option<&str>) -> Result<String,
         },
     );
     if let Some(histogram) =
-        Histogram::of(&array, elements, BINS).filter(|histogram| histogram.min < histogram.max)
+        Histogram::new(&array, elements, BINS).filter(|histogram| histogram.min < histogram.max)
     {
         _ = writeln!(text, "histogram  {}", histogram.line());
     }
