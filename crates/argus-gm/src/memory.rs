@@ -250,6 +250,28 @@ mod tests {
         assert!(window.write(buffer.addr + 23, &[1, 1]).is_err());
     }
 
+    /// Stores of less than a word leave the bytes beside them to whoever writes those at the same time.
+    #[test]
+    fn neighbours_in_a_word_lose_nothing() {
+        let memory = GlobalMemory::new();
+        let buffer = memory.allocate(16, Fill::Zero).unwrap();
+        std::thread::scope(|scope| {
+            for (offset, len) in [(0, 1), (1, 2), (3, 4), (7, 3), (10, 6)] {
+                let memory = &memory;
+                scope.spawn(move || {
+                    let addr = buffer.addr + offset;
+                    for round in 0..20_000u32 {
+                        let written = vec![round as u8; len];
+                        memory.write(addr, &written).unwrap();
+                        let mut read = vec![0; len];
+                        memory.read(addr, &mut read).unwrap();
+                        assert_eq!(read, written, "offset {offset}");
+                    }
+                });
+            }
+        });
+    }
+
     #[test]
     fn a_window_outlives_the_freed_allocation() {
         let memory = GlobalMemory::new();

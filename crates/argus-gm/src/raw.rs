@@ -31,6 +31,13 @@ fn split(addr: u64, len: usize) -> (usize, usize, usize) {
 /// Every word that `addr..addr + dst.len()` touches must lie in one live allocation of this process.
 pub(crate) unsafe fn load(addr: u64, dst: &mut [u8]) {
     let (into, head, words) = split(addr, dst.len());
+    if into + dst.len() < WORD {
+        if !dst.is_empty() {
+            // SAFETY: the only word of the range.
+            part(unsafe { word_at(addr - into as u64) }, into, dst);
+        }
+        return;
+    }
     let (first, rest) = dst.split_at_mut(head);
     let (middle, last) = rest.split_at_mut(words * WORD);
     if !first.is_empty() {
@@ -114,20 +121,24 @@ pub(crate) unsafe fn fill(addr: u64, len: usize, value: u8) {
 /// Some bytes of a word, from byte `from` on.
 #[inline]
 fn part(word: &AtomicU64, from: usize, into: &mut [u8]) {
-    let bytes = word.load(Relaxed).to_ne_bytes();
-    for (byte, value) in into.iter_mut().zip(&bytes[from..]) {
-        *byte = *value;
+    // The first byte in memory is the lowest one here, on every machine.
+    let bits = u64::from_le_bytes(word.load(Relaxed).to_ne_bytes()) >> (8 * from);
+    match into.len() {
+        // What elements have: one move each.
+        4 => into.copy_from_slice(&(bits as u32).to_le_bytes()),
+        2 => into.copy_from_slice(&(bits as u16).to_le_bytes()),
+        1 => into[0] = bits as u8,
+        len => into.copy_from_slice(&bits.to_le_bytes()[..len]),
     }
 }
 
 /// Changes some bytes of a word, from byte `from` on, and leaves the others as they are at that moment.
 #[inline]
 fn replace(word: &AtomicU64, from: usize, with: &[u8]) {
-    let (mut mask, mut value) = ([0; WORD], [0; WORD]);
-    for (index, byte) in with.iter().enumerate() {
-        (mask[from + index], value[from + index]) = (0xFF, *byte);
-    }
-    let (mask, value) = (u64::from_ne_bytes(mask), u64::from_ne_bytes(value));
+    let mut bytes = [0; WORD];
+    bytes[from..from + with.len()].copy_from_slice(with);
+    let mask = u64::from_ne_bytes((u64::MAX >> (8 * (WORD - with.len())) << (8 * from)).to_le_bytes());
+    let value = u64::from_ne_bytes(bytes);
     let mut seen = word.load(Relaxed);
     while let Err(now) = word.compare_exchange_weak(seen, seen & !mask | value, Relaxed, Relaxed) {
         seen = now;

@@ -52,10 +52,12 @@ impl Region {
     }
 
     /// The first byte.
+    #[inline]
     pub fn base(&self) -> NonNull<u8> {
         self.base
     }
 
+    #[inline]
     pub fn bytes(&self) -> u64 {
         self.len
     }

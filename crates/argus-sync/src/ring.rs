@@ -157,16 +157,19 @@ impl ProducerCursor {
     }
 
     /// Entries published so far: also the position, not yet wrapped, of the next one.
+    #[inline]
     pub fn entries(&self) -> u64 {
         self.entries
     }
 
     /// Payload bytes published so far: also the position, not yet wrapped, of the next one.
+    #[inline]
     pub fn payload(&self) -> u64 {
         self.payload
     }
 
     /// Whether one more entry and `bytes` more payload bytes fit now.
+    #[inline]
     pub fn has_room(&mut self, control: &RingControl, entries: u64, bytes: u64) -> bool {
         let mut fits = self.entries - self.entries_consumed + entries <= self.entry_capacity;
         if !fits {
@@ -180,6 +183,7 @@ impl ProducerCursor {
     }
 
     /// Payload bytes that may be written now. Looks at the consumer again only if fewer than `enough`.
+    #[inline]
     pub fn payload_room(&mut self, control: &RingControl, enough: u64) -> u64 {
         let room = self.payload_capacity - (self.payload - self.payload_consumed);
         if room >= enough {
@@ -192,6 +196,7 @@ impl ProducerCursor {
     }
 
     /// Hands the next `bytes` payload bytes to the consumer.
+    #[inline]
     pub fn publish_payload(&mut self, control: &RingControl, bytes: u64) {
         self.payload += bytes;
         // SYNC POINT: pairs with the acquire in `ConsumerCursor::refresh`; the bytes come before the count.
@@ -199,6 +204,7 @@ impl ProducerCursor {
     }
 
     /// Hands the next entry to the consumer, and with it any payload published before.
+    #[inline]
     pub fn publish_entry(&mut self, control: &RingControl) {
         self.entries += 1;
         // SYNC POINT: pairs with the acquire in `ConsumerCursor::refresh`; the entry comes before the count.
@@ -270,6 +276,7 @@ pub struct ConsumerCursor {
 
 impl ConsumerCursor {
     /// Learns how far the producer is.
+    #[inline]
     pub fn refresh(&mut self, control: &RingControl) {
         // `closed` first: what is counted after it was seen is all there will ever be.
         // SYNC POINT: pairs with the release in `ProducerCursor::close`.
@@ -283,16 +290,19 @@ impl ConsumerCursor {
     }
 
     /// Entries that may be read.
+    #[inline]
     pub fn entries_ready(&self) -> u64 {
         self.entries_published.saturating_sub(self.entries)
     }
 
     /// Payload bytes that may be read.
+    #[inline]
     pub fn payload_ready(&self) -> u64 {
         self.payload_published.saturating_sub(self.payload)
     }
 
     /// Gives back everything read so far.
+    #[inline]
     pub fn acknowledge(&self, control: &RingControl) {
         // SYNC POINT: pair with the acquires in `ProducerCursor`; our reads come before the reuse.
         control.consumer.entries_consumed.store(self.entries, order!("ring.acknowledge_entries", Release));
@@ -300,6 +310,7 @@ impl ConsumerCursor {
     }
 
     /// Whether the producer has closed the ring and everything in it was read.
+    #[inline]
     pub fn is_finished(&self) -> bool {
         self.closed && self.entries_ready() == 0 && self.payload_ready() == 0
     }
