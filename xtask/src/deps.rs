@@ -18,10 +18,11 @@ enum Allowed {
 const ALLOWED: &[(&str, Allowed)] = &[
     ("argus-abi", Allowed::Only(&[])),
     ("argus-gm", Allowed::Only(&[])),
+    ("argus-files", Allowed::Only(&[])),
     ("argus-tile", Allowed::Only(&["argus-abi", "argus-gm"])),
     ("argus-capture", Allowed::Only(&["argus-abi", "argus-gm"])),
     ("argus-runtime", Allowed::Only(&["argus-abi", "argus-gm", "argus-tile", "argus-capture"])),
-    ("argus-dump", Allowed::Only(&["argus-abi", "argus-capture"])),
+    ("argus-dump", Allowed::Only(&["argus-abi", "argus-capture", "argus-files"])),
     ("argus-scenes", Allowed::Only(&["argus-abi", "argus-gm", "argus-tile", "argus-runtime"])),
     (
         "argus-record",
@@ -36,10 +37,10 @@ const ALLOWED: &[(&str, Allowed)] = &[
             "argus-scenes",
         ]),
     ),
-    ("argus-export", Allowed::Only(&["argus-abi", "argus-dump"])),
+    ("argus-export", Allowed::Only(&["argus-abi", "argus-dump", "argus-files"])),
     // The tests write dumps as a collector does.
     ("argus-find", Allowed::Only(&["argus-abi", "argus-capture", "argus-dump"])),
-    ("argus-trace", Allowed::Only(&["argus-abi", "argus-gm", "argus-tile"])),
+    ("argus-trace", Allowed::Only(&["argus-abi", "argus-files", "argus-gm", "argus-tile"])),
     (
         "argus-replay",
         // The tests record scenes and replay what they recorded.
@@ -49,6 +50,7 @@ const ALLOWED: &[(&str, Allowed)] = &[
             "argus-tile",
             "argus-capture",
             "argus-dump",
+            "argus-files",
             "argus-runtime",
             "argus-scenes",
             "argus-record",
