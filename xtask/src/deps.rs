@@ -20,6 +20,7 @@ const ALLOWED: &[(&str, Allowed)] = &[
     ("argus-chip", Allowed::Only(&["argus-abi"])),
     ("argus-facts", Allowed::Only(&["argus-abi"])),
     ("argus-gm", Allowed::Only(&["argus-abi"])),
+    ("argus-files", Allowed::Only(&[])),
     ("argus-sync", Allowed::Only(&[])),
     ("argus-tile", Allowed::Only(&["argus-abi", "argus-chip", "argus-gm"])),
     ("argus-capture", Allowed::Only(&["argus-abi", "argus-facts", "argus-gm", "argus-sync"])),
@@ -35,7 +36,7 @@ const ALLOWED: &[(&str, Allowed)] = &[
             "argus-capture",
         ]),
     ),
-    ("argus-dump", Allowed::Only(&["argus-abi", "argus-facts"])),
+    ("argus-dump", Allowed::Only(&["argus-abi", "argus-facts", "argus-files"])),
     (
         "argus-scenes",
         Allowed::Only(&["argus-abi", "argus-chip", "argus-facts", "argus-gm", "argus-tile", "argus-runtime"]),
@@ -57,10 +58,12 @@ const ALLOWED: &[(&str, Allowed)] = &[
     ),
     ("argus-text", Allowed::Only(&["argus-abi", "argus-facts", "argus-dump"])),
     ("argus-tui", Allowed::Only(&["argus-abi", "argus-facts", "argus-dump", "argus-text"])),
-    ("argus-export", Allowed::Only(&["argus-abi", "argus-facts", "argus-dump"])),
-    // The tests write dumps as a collector does.
+    ("argus-export", Allowed::Only(&["argus-abi", "argus-facts", "argus-files", "argus-dump"])),
     ("argus-find", Allowed::Only(&["argus-abi", "argus-facts", "argus-dump"])),
-    ("argus-trace", Allowed::Only(&["argus-abi", "argus-chip", "argus-facts", "argus-gm", "argus-tile"])),
+    (
+        "argus-trace",
+        Allowed::Only(&["argus-abi", "argus-chip", "argus-facts", "argus-files", "argus-gm", "argus-tile"]),
+    ),
     (
         "argus-replay",
         // The tests record scenes and replay what they recorded.
@@ -72,6 +75,7 @@ const ALLOWED: &[(&str, Allowed)] = &[
             "argus-tile",
             "argus-capture",
             "argus-dump",
+            "argus-files",
             "argus-runtime",
             "argus-scenes",
             "argus-record",
@@ -80,7 +84,7 @@ const ALLOWED: &[(&str, Allowed)] = &[
     ),
     (
         "argus-workspace",
-        Allowed::Only(&["argus-abi", "argus-chip", "argus-facts", "argus-gm", "argus-replay"]),
+        Allowed::Only(&["argus-abi", "argus-chip", "argus-facts", "argus-files", "argus-gm", "argus-replay"]),
     ),
     ("argus", Allowed::Everything),
     ("xtask", Allowed::Only(&[])),

@@ -6,6 +6,22 @@
 //!
 //! What it never does: allocate, perform I/O, start threads, touch device memory. It is `no_std`.
 //!
+//! ```
+//! use argus_abi::{DType, Overlap, Tensor};
+//!
+//! let matrix = Tensor::contiguous(0x1000, DType::F32, &[4, 8])?;
+//! let row = matrix.view(&[1, 8], &[2, 0])?;
+//! let column = matrix.slice(1, 3, 4, 1)?;
+//! assert_eq!(row.data_addr(), Some(0x1000 + 2 * 8 * 4));
+//! assert_eq!((column.shape(), column.stride()), (&[4, 1][..], &[8, 1][..]));
+//!
+//! // Whoever writes the row must wait for readers of the column, and replaces nothing but itself.
+//! assert_eq!(row.overlap(&column), Overlap::Partial);
+//! assert_eq!(matrix.overlap(&row), Overlap::Covers);
+//! assert_eq!(row.overlap(&matrix.view(&[1, 8], &[3, 0])?), Overlap::None);
+//! # Ok::<(), argus_abi::ViewError>(())
+//! ```
+//!
 //! | module | subject |
 //! |---|---|
 //! | [`dtype`] | element types 0..14 |

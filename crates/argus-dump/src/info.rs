@@ -1,6 +1,5 @@
 //! What the caller tells about a run, and what it is told.
 
-use std::hash::{BuildHasher, Hasher, RandomState};
 use std::path::PathBuf;
 
 use argus_abi::{DType, Kind};
@@ -81,9 +80,7 @@ pub struct DumpInfo {
 
 /// A number that no other run has.
 pub fn new_run_id() -> u128 {
-    // The standard library seeds its hash maps from the system's random source.
-    let half = || u128::from(RandomState::new().build_hasher().finish());
-    half() << 64 | half()
+    uuid::Uuid::new_v4().as_u128()
 }
 
 /// How the run itself ended.

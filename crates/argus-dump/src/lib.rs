@@ -13,6 +13,22 @@
 //! run.json             who ran what, written at the start and again at the end, by rename
 //! ```
 //!
+//! ```
+//! use argus_dump::read::Dump;
+//! use argus_dump::summary::summarise;
+//!
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/it/data/june");
+//! let dump = Dump::open(path.as_ref())?;
+//! for record in dump.records() {
+//!     println!("task {:#x}, argument {}: {:?}", record.task_id, record.arg_index, record.shape());
+//! }
+//! let record = dump.record(0);
+//! let (Some(dtype), Some(elements)) = (record.dtype, record.numel()) else { panic!("no tensor") };
+//! let summary = summarise(dtype, elements, dump.payload(&record)?);
+//! assert_eq!((summary.count, summary.nan), (elements, 0));
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Guarantees:
 //! - A journal entry never names payload bytes that are not in the payload file yet, so a process killed at
 //!   any moment leaves a journal of which every whole entry can be believed.

@@ -6,7 +6,6 @@ use std::path::Path;
 use argus_facts::{Ledger, RingLedger};
 use serde_json::{Value, json};
 
-use crate::atomic;
 use crate::info::{DumpInfo, DumpOptions, DumpSummary, OrchestrationArg, RunEnd};
 use crate::text::put_number;
 use argus_facts::number;
@@ -23,7 +22,7 @@ pub(crate) fn write(
 ) -> io::Result<()> {
     let mut text = serde_json::to_vec_pretty(&describe(info, options, started, end))?;
     text.push(b'\n');
-    atomic::write(directory, RUN_FILE, &text, options.sync && end.is_some())
+    argus_files::write(&directory.join(RUN_FILE), &text, options.sync && end.is_some())
 }
 
 fn describe(

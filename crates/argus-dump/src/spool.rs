@@ -39,16 +39,21 @@ impl Target {
     /// Creates `path`, which must not exist.
     pub(crate) fn create(path: &Path, direct: bool) -> io::Result<Arc<Target>> {
         let plain = OpenOptions::new().write(true).create_new(true).open(path)?;
+        Ok(Target::new(plain, path, path, direct))
+    }
+
+    /// A new file that lies at `place` and is called `path` in messages.
+    pub(crate) fn new(plain: File, place: &Path, path: &Path, direct: bool) -> Arc<Target> {
         let direct = direct
-            .then(|| OpenOptions::new().write(true).custom_flags(OFlags::DIRECT.bits() as i32).open(path))
+            .then(|| OpenOptions::new().write(true).custom_flags(OFlags::DIRECT.bits() as i32).open(place))
             .and_then(Result::ok);
-        Ok(Arc::new(Target {
+        Arc::new(Target {
             path: path.to_path_buf(),
             plain,
             direct,
             direct_refused: AtomicBool::new(false),
             written: AtomicU64::new(0),
-        }))
+        })
     }
 
     fn write(&self, block: &[u8], base: u64, from: usize, to: usize) -> io::Result<()> {

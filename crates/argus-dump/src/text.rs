@@ -8,43 +8,16 @@ use argus_facts::number::Number;
 /// Beyond this an integer is no longer exact in readers that keep numbers as f64.
 const EXACT: u64 = 1 << 53;
 
-const PAIRS: [[u8; 2]; 100] = {
-    let mut pairs = [[0; 2]; 100];
-    let mut index = 0;
-    while index < 100 {
-        pairs[index] = [b'0' + (index / 10) as u8, b'0' + (index % 10) as u8];
-        index += 1;
-    }
-    pairs
-};
-
 pub(crate) fn put(out: &mut Vec<u8>, text: &str) {
     out.extend_from_slice(text.as_bytes());
 }
 
-pub(crate) fn put_u64(out: &mut Vec<u8>, mut value: u64) {
-    let mut digits = [0; 20];
-    let mut at = digits.len();
-    while value >= 100 {
-        at -= 2;
-        digits[at..at + 2].copy_from_slice(&PAIRS[(value % 100) as usize]);
-        value /= 100;
-    }
-    if value >= 10 {
-        at -= 2;
-        digits[at..at + 2].copy_from_slice(&PAIRS[value as usize]);
-    } else {
-        at -= 1;
-        digits[at] = b'0' + value as u8;
-    }
-    out.extend_from_slice(&digits[at..]);
+pub(crate) fn put_u64(out: &mut Vec<u8>, value: u64) {
+    put(out, itoa::Buffer::new().format(value));
 }
 
 pub(crate) fn put_i64(out: &mut Vec<u8>, value: i64) {
-    if value < 0 {
-        out.push(b'-');
-    }
-    put_u64(out, value.unsigned_abs());
+    put(out, itoa::Buffer::new().format(value));
 }
 
 /// Sixteen lower-case digits.
@@ -82,11 +55,7 @@ fn hex32(value: u32) -> [u8; 8] {
 
 /// A string in quotes, escaped.
 pub(crate) fn put_string(out: &mut Vec<u8>, text: &str) {
-    match serde_json::to_string(text) {
-        Ok(quoted) => put(out, &quoted),
-        // Writing a str into memory has no way to fail.
-        Err(_) => put(out, "\"\""),
-    }
+    serde_json::to_writer(out, text).expect("any text is a JSON string, and memory takes it");
 }
 
 /// `[1, 2]`

@@ -10,6 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use argus_dump::read::Dump;
+use argus_files::Stage;
 
 use crate::error::ExportError;
 use crate::output::{MadeDirectories, refuse_dump, taken};
@@ -81,10 +82,7 @@ pub fn convert(
         only_a_dump(&place)?;
     }
     let made = MadeDirectories::create(out)?;
-    let stage = tempfile::Builder::new()
-        .prefix(".argus-convert-")
-        .tempdir_in(out)
-        .map_err(ExportError::create(out))?;
+    let stage = Stage::inside(out).map_err(ExportError::create(out))?;
     let fresh = stage.path().join(target.directory());
     fs::create_dir(&fresh).map_err(ExportError::create(&fresh))?;
     let progress = Progress::new(dump.records(), progress);
@@ -107,7 +105,8 @@ pub fn convert(
         report.files += 1;
         report.bytes += bytes;
     }
-    publish(&fresh, &place, &stage.path().join("replaced"))?;
+    // What was there goes away with the stage.
+    stage.exchange(target.directory(), &place).map_err(ExportError::write(&place))?;
     made.keep();
     Ok(report)
 }
@@ -118,20 +117,6 @@ struct Work<'a> {
     progress: &'a Progress<'a>,
     without: &'a mut Remarks,
     remarks: &'a mut Remarks,
-}
-
-/// Puts `fresh` where `place` is; what is there goes aside first and comes back if that fails.
-fn publish(fresh: &Path, place: &Path, aside: &Path) -> Result<(), ExportError> {
-    let replaced = taken(place);
-    if replaced {
-        fs::rename(place, aside).map_err(ExportError::write(place))?;
-    }
-    fs::rename(fresh, place).map_err(|error| {
-        if replaced {
-            let _ = fs::rename(aside, place);
-        }
-        ExportError::write(place)(error)
-    })
 }
 
 /// Replacing a directory must not take other people's files with it.

@@ -4,6 +4,21 @@
 //! wanted. What goes out: files in one directory, in a [`Format`] that other tools read, or a whole dump in
 //! another layout ([`convert()`]).
 //!
+//! ```
+//! use argus_dump::read::Dump;
+//! use argus_export::{Format, Options, export};
+//!
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../argus-dump/tests/it/data/june");
+//! # let directory = tempfile::tempdir()?;
+//! # let out = directory.path();
+//! let dump = Dump::open(path.as_ref())?;
+//! let all: Vec<usize> = (0..dump.len()).collect();
+//! let report = export(&dump, &all, Format::Parquet, out, Options::default(), &|_done, _total| {})?;
+//! assert_eq!((report.records as usize, report.files), (dump.len(), 1));
+//! assert!(out.join("records.parquet").is_file());
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! Guarantees:
 //! - Files appear whole or not at all: everything is written aside first. A call that fails takes away what it
 //!   made, directories included.

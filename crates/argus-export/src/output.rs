@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Mutex;
 
 use argus_dump::read::Dump;
-use tempfile::TempDir;
+use argus_files::Stage;
 
 use crate::error::ExportError;
 use crate::report::{Group, Report};
@@ -16,7 +16,7 @@ pub(crate) struct Output {
     directory: PathBuf,
     force: bool,
     /// Everything is written here first; it lies in the directory, so that renaming is enough.
-    stage: TempDir,
+    stage: Stage,
     names: Mutex<Vec<String>>,
     _made: MadeDirectories,
 }
@@ -26,10 +26,7 @@ impl Output {
     pub(crate) fn begin(dump: &Dump, out: &Path, force: bool) -> Result<Output, ExportError> {
         refuse_dump(dump, out)?;
         let made = MadeDirectories::create(out)?;
-        let stage = tempfile::Builder::new()
-            .prefix(".argus-export-")
-            .tempdir_in(out)
-            .map_err(ExportError::create(out))?;
+        let stage = Stage::inside(out).map_err(ExportError::create(out))?;
         Ok(Output { directory: out.to_path_buf(), force, stage, names: Mutex::default(), _made: made })
     }
 
@@ -67,7 +64,7 @@ impl Output {
             let path = self.directory.join(name);
             let new = !taken(&path);
             let bytes = fs::metadata(self.stage.path().join(name)).map_or(0, |file| file.len());
-            if let Err(error) = fs::rename(self.stage.path().join(name), &path) {
+            if let Err(error) = self.stage.publish(name, &path) {
                 fresh.iter().for_each(|path| drop(fs::remove_file(path)));
                 return Err(ExportError::write(&path)(error));
             }

@@ -7,6 +7,27 @@
 //!
 //! What it never does: run a kernel, write a file, or call something right that was not compared.
 //!
+//! ```
+//! use argus_dump::read::Dump;
+//! use argus_find::align::Side;
+//! use argus_find::report::{Overall, report};
+//! use argus_find::search::{Expectation, Options, search};
+//! use argus_find::tasks::Tasks;
+//!
+//! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../argus-dump/tests/it/data/june");
+//! # let other = path;
+//! let (dump, good) = (Dump::open(path.as_ref())?, Dump::open(other.as_ref())?);
+//! let (tasks, good_tasks) = (Tasks::of(&dump, None), Tasks::of(&good, None));
+//! let subject = Side { dump: &dump, tasks: &tasks };
+//! let expected = Expectation::Against(Side { dump: &good, tasks: &good_tasks });
+//!
+//! let findings = search(subject, &expected, Options::default(), |_task| {});
+//! let report = report(subject, &expected, &findings);
+//! assert_eq!(report.verdict, Overall::Agree);
+//! assert!(report.first_wrong.is_empty(), "no task introduced an error");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! | module | subject |
 //! |---|---|
 //! | [`metrics`] | how far one payload is from another |

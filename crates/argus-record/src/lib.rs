@@ -4,6 +4,29 @@
 //! crate joins them for whoever runs programs, be it the command line or another language, and holds the run
 //! to the promise of a capture: every record, or a stated reason why it is not there. An empty or partial
 //! capture is an error.
+//!
+//! ```
+//! use argus_record::{Names, RecordRequest, record};
+//! use argus_runtime::{A2A3SIM, Device, RunConfig};
+//! use argus_scenes::registry;
+//!
+//! let (case, runtime) = registry::scene("vector_example")?.case(None, None)?;
+//! let mut prepared = (case.prepare)(runtime);
+//! let directory = tempfile::tempdir()?;
+//!
+//! let mut device = Device::new(&A2A3SIM);
+//! let (config, request) = (RunConfig::default(), RecordRequest::default());
+//! let (program, args) = (&prepared.program, &mut prepared.args);
+//! let run = record(&mut device, program, args, &config, &request, &Names::default(), directory.path());
+//!
+//! let report = run.result?;
+//! assert!(run.problems.is_empty(), "every record, or a reason");
+//! let dump = argus_dump::read::Dump::open(directory.path())?;
+//! let graph = dump.graph().expect("it is written beside the records");
+//! assert_eq!(graph.tasks.len() as u64, report.tasks);
+//! assert_eq!(dump.len() as u64, run.dump.expect("it was finished").records);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
 
 mod problem;
 mod request;

@@ -133,13 +133,7 @@ impl Capsule {
     /// Writes the file, whole or not at all. What was there under that name is replaced.
     pub fn save(&self, path: &Path) -> Result<(), CapsuleError> {
         let failed = |source| CapsuleError::Io { path: path.into(), source };
-        let mut name = path.file_name().unwrap_or_default().to_owned();
-        name.push(format!(".{}.tmp", std::process::id()));
-        let temporary = path.with_file_name(name);
-        fs::write(&temporary, self.to_bytes())
-            .and_then(|()| fs::rename(&temporary, path))
-            .inspect_err(|_| _ = fs::remove_file(&temporary))
-            .map_err(failed)
+        argus_files::write(path, &self.to_bytes(), false).map_err(failed)
     }
 
     pub fn load(path: &Path) -> Result<Capsule, CapsuleError> {

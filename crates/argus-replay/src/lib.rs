@@ -10,6 +10,29 @@
 //! argument spec ──────────┘
 //! ```
 //!
+//! ```
+//! use argus_dump::read::Dump;
+//! use argus_replay::{CapturedTask, Code, Listing, Options, Selection, replay};
+//! # use argus_record::{Names, RecordRequest, record};
+//! # use argus_runtime::{A2A3SIM, Device, RunConfig};
+//! # let (case, runtime) = argus_scenes::registry::scene("vector_example")?.case(None, None)?;
+//! # let mut prepared = (case.prepare)(runtime);
+//! # let program = prepared.program;
+//! # let (config, request, names) = (RunConfig::default(), RecordRequest::default(), Names::default());
+//! # let directory = tempfile::tempdir()?;
+//! # let path = directory.path();
+//! # record(&mut Device::new(&A2A3SIM), &program, &mut prepared.args, &config, &request, &names, path).result?;
+//!
+//! let dump = Dump::open(path)?;
+//! let code = Code::of(&program);
+//! let wanted = Selection { task: Some(dump.record(0).task_id), ..Selection::default() };
+//! let listed = Listing::of(&dump).select(&wanted)?;
+//! let task = CapturedTask::from_dump(&dump, &listed, &code, None)?;
+//! let proof = replay(&task, &code.kernels, &A2A3SIM, &Options::default(), 1)?;
+//! assert!(proof.passed(), "its outputs are those of the run, bit by bit");
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # What holds
 //!
 //! - The task is dispatched by the runtime's own scheduler, with the payload every task gets. What was equal in

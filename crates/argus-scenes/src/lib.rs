@@ -3,6 +3,20 @@
 //! The references share no code with the tile engine. A wrong instruction therefore cannot hide by being
 //! wrong in the same way on both sides of a comparison.
 //!
+//! ```
+//! use argus_runtime::A2A3SIM;
+//! use argus_scenes::play::{PlayOptions, play};
+//! use argus_scenes::registry;
+//!
+//! let scene = registry::scene("vector_example")?;
+//! let (case, runtime) = scene.case(None, None)?;
+//! let options = PlayOptions { rounds: 2, ..PlayOptions::default() };
+//! let played = play(case, runtime, &A2A3SIM, &options)?;
+//! assert_eq!(played.rounds.len(), 2);
+//! assert!(played.passed(), "{:?}", played.rounds[0].outputs);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! | module | subject |
 //! |---|---|
 //! | [`registry`] | the scenes there are, and what each needs to be run and judged |

@@ -4,6 +4,33 @@
 //! the bytes the kernel stored there, an instruction log if one was asked for ([`Core::start_log`]), or a
 //! [`Fault`] that names the instruction, its place in the kernel's source and the operand to blame.
 //!
+//! ```
+//! use std::sync::{Arc, atomic::AtomicBool};
+//!
+//! use argus_abi::{CoreType, DType, Tensor};
+//! use argus_gm::{Fill, GlobalMemory};
+//! use argus_tile::{ClusterPipes, Core, CoreConfig, CoreSizes, CoreStatus, GlobalShape, Tile};
+//!
+//! let memory = Arc::new(GlobalMemory::new());
+//! let buffer = memory.allocate(8 * 4, Fill::Zero)?;
+//! let numbers = Tensor::contiguous(buffer.addr, DType::F32, &[1, 8])?;
+//!
+//! let config = CoreConfig { sizes: CoreSizes::A2A3, core_type: CoreType::Aiv, fill: Fill::Poison };
+//! let status = Arc::new(CoreStatus::new(Arc::new(AtomicBool::new(false))));
+//! let mut core = Core::new(config, memory.clone(), Arc::new(ClusterPipes::new()), status);
+//!
+//! let tile = Tile::vec(DType::F32, 1, 8).at(0);
+//! let place = core.global_at(&numbers, 0, GlobalShape::nd(1, 8))?;
+//! core.tload(&tile, &place)?;
+//! core.tadds(&tile, &tile, 1.5)?;
+//! core.tstore(&place, &tile)?;
+//!
+//! let mut first = [0; 4];
+//! memory.read(buffer.addr, &mut first)?;
+//! assert_eq!(f32::from_le_bytes(first), 1.5);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # What holds
 //!
 //! - An instruction is complete when its method returns, and has read all its sources before it writes.

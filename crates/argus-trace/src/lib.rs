@@ -11,6 +11,36 @@
 //!      instructions
 //! ```
 //!
+//! ```
+//! use std::sync::{Arc, atomic::AtomicBool};
+//!
+//! use argus_abi::{CoreType, DType, Member};
+//! use argus_gm::{Fill, GlobalMemory};
+//! use argus_tile::{ClusterPipes, Core, CoreConfig, CoreSizes, CoreStatus, Tile};
+//! use argus_trace::{Chip, CoreLog, Params, Settings, Sources, Stamp, TaskLog, Timeline, check, write};
+//!
+//! let config = CoreConfig { sizes: CoreSizes::A2A3, core_type: CoreType::Aiv, fill: Fill::Zero };
+//! let status = Arc::new(CoreStatus::new(Arc::new(AtomicBool::new(false))));
+//! let memory = Arc::new(GlobalMemory::new());
+//! let mut core = Core::new(config, memory, Arc::new(ClusterPipes::new()), status);
+//! core.start_log();
+//! let tile = Tile::vec(DType::F32, 8, 64).at(0);
+//! core.tadds(&tile, &tile, 1.0)?;
+//! core.tmuls(&tile, &tile, 2.0)?;
+//!
+//! let log = core.take_log().expect("it was started");
+//! let cores = vec![CoreLog { member: Member::Aiv0, block: 0, log }];
+//! let task = TaskLog { name: "twice".into(), chip: Chip::A2a3, cores, buffers: Vec::new() };
+//! let params = Params::of(Chip::A2a3);
+//! let timeline = Timeline::new(&task, &params, &Settings::default())?;
+//! assert!(timeline.cycles > 0);
+//!
+//! let directory = tempfile::tempdir()?;
+//! let written = write(&timeline, directory.path(), &Sources::default(), &Stamp::now())?;
+//! assert_eq!(check(directory.path())?.slices, written.slices);
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! # What holds
 //!
 //! - The times are a model with open parameters, and every output says so. `docs/timing.md` has its rules.

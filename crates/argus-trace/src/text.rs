@@ -2,18 +2,8 @@
 //! without going through a formatter.
 
 /// Digits of a number.
-pub(crate) fn push_u64(out: &mut Vec<u8>, mut value: u64) {
-    let mut digits = [0u8; 20];
-    let mut at = digits.len();
-    loop {
-        at -= 1;
-        digits[at] = b'0' + (value % 10) as u8;
-        value /= 10;
-        if value == 0 {
-            break;
-        }
-    }
-    out.extend_from_slice(&digits[at..]);
+pub(crate) fn push_u64(out: &mut Vec<u8>, value: u64) {
+    out.extend_from_slice(itoa::Buffer::new().format(value).as_bytes());
 }
 
 /// `0x` and hexadecimal digits.
@@ -54,26 +44,7 @@ fn push_decimal<const DIGITS: usize>(out: &mut Vec<u8>, whole: u64, mut decimals
 
 /// A JSON string with its quotes.
 pub(crate) fn push_json(out: &mut Vec<u8>, text: &str) {
-    out.push(b'"');
-    push_escaped(out, text);
-    out.push(b'"');
-}
-
-/// A JSON string without its quotes.
-pub(crate) fn push_escaped(out: &mut Vec<u8>, text: &str) {
-    for byte in text.bytes() {
-        match byte {
-            b'"' => out.extend_from_slice(b"\\\""),
-            b'\\' => out.extend_from_slice(b"\\\\"),
-            b'\n' => out.extend_from_slice(b"\\n"),
-            0..0x20 => {
-                out.extend_from_slice(b"\\u00");
-                out.push(b"0123456789abcdef"[usize::from(byte >> 4)]);
-                out.push(b"0123456789abcdef"[usize::from(byte & 15)]);
-            }
-            _ => out.push(byte),
-        }
-    }
+    serde_json::to_writer(out, text).expect("any text is a JSON string, and memory takes it");
 }
 
 /// Cycles as picoseconds at a clock, rounded.

@@ -17,6 +17,8 @@ use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
+use argus_files::{Draft, Stage};
+
 use crate::perfetto::{Depth, Drawing, JsonDrawing, NativeDrawing, draw_task};
 use crate::summary::Summary;
 use crate::timeline::Timeline;
@@ -29,6 +31,7 @@ pub(crate) use events::sort_index;
 /// A TRACE block holds less than 64 MB; an event is far smaller than what is left.
 const TRACE_LIMIT: usize = 60_000_000;
 const BUFFER: usize = 1 << 20;
+const FILE_MODE: u32 = 0o640;
 /// What MindStudio Insight shows of a source file.
 const MAX_SOURCE_CHARS: usize = 1_000_000;
 const MAX_SOURCE_LINES: usize = 10_000;
@@ -126,15 +129,13 @@ pub fn write(
     if target.symlink_metadata().is_ok() && !target.join("trace.json").is_file() {
         return Err(WriteError::Foreign { path: target });
     }
-    let temporary = dir.join(format!(".simulator.{}.tmp", std::process::id()));
     make_dirs(dir)?;
-    remove(&temporary)?;
-    let result =
-        write_all(timeline, &temporary, sources, stamp).and_then(|()| put_in_place(&temporary, &target));
-    // Whatever is left at the temporary name now is half a directory or the one that was replaced.
-    let removed = remove(&temporary);
-    result?;
-    removed?;
+    let stage = Stage::inside(dir).map_err(|source| io_error(dir, source))?;
+    let fresh = stage.path().join("new");
+    write_all(timeline, &fresh, sources, stamp)?;
+    // What was there goes away with the stage.
+    stage.exchange("new", &target).map_err(|source| io_error(&target, source))?;
+    stage.remove().map_err(|source| io_error(dir, source))?;
     let missing = timeline.files.iter().filter(|file| !sources.texts.contains_key(*file)).cloned().collect();
     let slices = timeline.cores.iter().map(|core| core.instrs.len() as u64).sum();
     Ok(Written { directory: target, slices, missing_sources: missing })
@@ -298,7 +299,7 @@ fn create(path: &Path) -> Result<File, WriteError> {
         .write(true)
         .create(true)
         .truncate(true)
-        .mode(0o640)
+        .mode(FILE_MODE)
         .open(path)
         .map_err(|source| io_error(path, source))
 }
@@ -308,40 +309,20 @@ fn write_file(path: &Path, write: impl FnOnce(&mut File) -> io::Result<()>) -> R
     write(&mut file).map_err(|source| io_error(path, source))
 }
 
-/// Writes a file under a temporary name and puts it in place.
+/// Writes a file, whole or not at all.
 pub(crate) fn replace_file(
     path: &Path,
     write: impl FnOnce(&mut File) -> io::Result<()>,
 ) -> Result<(), WriteError> {
-    let name = path.file_name().unwrap_or_default().to_string_lossy();
-    let temporary = path.with_file_name(format!(".{name}.{}.tmp", std::process::id()));
-    let result = write_file(&temporary, write)
-        .and_then(|()| fs::rename(&temporary, path).map_err(|source| io_error(path, source)));
-    if result.is_err() {
-        let _ = fs::remove_file(&temporary);
-    }
-    result
+    let replaced = Draft::create(path, FILE_MODE).and_then(|mut draft| {
+        write(draft.file())?;
+        draft.publish()
+    });
+    replaced.map_err(|source| io_error(path, source))
 }
 
 fn make_dirs(dir: &Path) -> Result<(), WriteError> {
     DirBuilder::new().recursive(true).mode(0o750).create(dir).map_err(|source| io_error(dir, source))
-}
-
-fn remove(dir: &Path) -> Result<(), WriteError> {
-    match fs::remove_dir_all(dir) {
-        Err(source) if source.kind() != io::ErrorKind::NotFound => Err(io_error(dir, source)),
-        _ => Ok(()),
-    }
-}
-
-/// Moves a finished directory to its name. An older one changes places with it in one step.
-fn put_in_place(temporary: &Path, target: &Path) -> Result<(), WriteError> {
-    let flags = match target.exists() {
-        true => rustix::fs::RenameFlags::EXCHANGE,
-        false => rustix::fs::RenameFlags::empty(),
-    };
-    rustix::fs::renameat_with(rustix::fs::CWD, temporary, rustix::fs::CWD, target, flags)
-        .map_err(|error| io_error(target, error.into()))
 }
 
 #[cfg(test)]

@@ -28,21 +28,16 @@ pub fn write(project: &Project<'_>, target: &Path, force: bool) -> Result<(), Wo
         _ => PathBuf::from("."),
     };
     fs::create_dir_all(&above).map_err(|error| failed(&above, error))?;
-    let temporary = tempfile::Builder::new()
-        .prefix(".argus-workspace-")
-        .tempdir_in(&above)
-        .map_err(|error| failed(&above, error))?;
-    let fresh = temporary.path().join("new");
+    let stage = argus_files::Stage::inside(&above).map_err(|error| failed(&above, error))?;
+    let fresh = stage.path().join("new");
     make_folder(&fresh).map_err(|error| failed(&fresh, error))?;
     for file in &project.files {
         write_file(&fresh, file).map_err(|error| failed(&target.join(&file.path), error))?;
     }
-    if occupied {
-        // The old one goes away with the temporary directory.
-        fs::rename(target, temporary.path().join("old")).map_err(|error| failed(target, error))?;
-    }
-    // A directory replaces nothing but an empty directory, whoever made it meanwhile.
-    fs::rename(&fresh, target).map_err(|error| failed(target, error))
+    // The old one goes away with the stage. Without one, a rename replaces nothing but an empty directory, whoever
+    // made it meanwhile.
+    let placed = if occupied { stage.exchange("new", target) } else { stage.publish("new", target) };
+    placed.map_err(|error| failed(target, error))
 }
 
 /// Whether something would be overwritten; an empty directory is nothing.

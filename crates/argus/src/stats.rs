@@ -82,17 +82,16 @@ fn parquet(dump: &Dump, selected: &[usize], path: &Path, args: &StatsArgs) -> Re
         let error = anyhow::anyhow!("{} exists already", path.display());
         return Err(Failure::usage(error).hint("--force overwrites it".to_owned()));
     }
-    let parent = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let cannot = |error: std::io::Error| {
         Failure::failed(anyhow::Error::new(error).context(format!("cannot write {}", path.display())))
     };
-    let aside = tempfile::Builder::new().prefix(".argus-stats-").tempdir_in(parent).map_err(cannot)?;
+    let stage = argus_files::Stage::beside(path).map_err(cannot)?;
     let bar = bar("statistics", 0, args.json);
     let exported = argus_export::export(
         dump,
         selected,
         argus_export::Format::Parquet,
-        aside.path(),
+        stage.path(),
         argus_export::Options::default(),
         &|done, total| {
             bar.set_length(total);
@@ -101,7 +100,7 @@ fn parquet(dump: &Dump, selected: &[usize], path: &Path, args: &StatsArgs) -> Re
     );
     bar.finish_and_clear();
     let report = exported.map_err(Failure::failed)?;
-    std::fs::rename(aside.path().join(argus_export::PARQUET_FILE), path).map_err(cannot)?;
+    stage.publish(argus_export::PARQUET_FILE, path).map_err(cannot)?;
     let records = counted(report.records, "record");
     output::print(&format!("{records}, {} bytes: {}\n", report.bytes, path.display()))?;
     Ok(ExitCode::SUCCESS)

@@ -20,6 +20,17 @@ TYPES = {
     "FP8E8M0": ml_dtypes.float8_e8m0fnu, "FP4E2M1": ml_dtypes.float4_e2m1fn,
 }
 
+# Of the columns in Parquet that hold anything but text.
+COLUMNS = {
+    **dict.fromkeys(("index", "task_id", "start_offset", "numel", "logical_bytes", "payload_bytes"), "uint64"),
+    **dict.fromkeys(("address", "time_ns", "scalar_bits", "count", "zero", "nan", "inf"), "uint64"),
+    **dict.fromkeys(("positive_inf", "negative_inf", "subnormal"), "uint64"),
+    **dict.fromkeys(("scalar_value", "min", "max", "abs_max", "mean", "std"), "double"),
+    **dict.fromkeys(("shape", "strides"), "list<item: uint64>"),
+    "func_ids": "list<item: int32>", "subtask_id": "uint8", "arg_index": "uint32", "contiguous": "bool",
+    "payload": "binary",
+}
+
 dump, out = pathlib.Path(sys.argv[1]), pathlib.Path(sys.argv[2])
 parquet = (out / "records.parquet").exists()
 if parquet:
@@ -28,6 +39,8 @@ if parquet:
     table = pyarrow.parquet.read_table(out / "records.parquet")
     rows = table.to_pylist()
     columns = table.column_names
+    for field in table.schema:
+        assert field.nullable and str(field.type) == COLUMNS.get(field.name, "string"), field
 else:
     text = (out / "records.csv").read_bytes().decode()
     assert text.endswith("\r\n")

@@ -97,11 +97,13 @@ pub fn judge(pair: &Pair<'_>, tolerance: &Tolerance) -> Judgement {
 
 fn judge_as<F: Format>(pair: &Pair<'_>, tolerance: &Tolerance, format: F) -> Judgement {
     let judge = Judge::new(pair, tolerance, format);
-    let tally =
-        in_chunks(pair, |from, to| judge.chunk(from, to)).into_iter().fold(Tally::new(), |mut all, later| {
+    let tally = in_chunks(pair, &|from, to| judge.chunk(from, to)).into_iter().fold(
+        Tally::new(),
+        |mut all, later| {
             all.join(&later);
             all
-        });
+        },
+    );
     tally.finish::<F>(pair, tolerance)
 }
 
@@ -109,12 +111,14 @@ fn judge_as<F: Format>(pair: &Pair<'_>, tolerance: &Tolerance, format: F) -> Jud
 pub(crate) fn wrong_elements(pair: &Pair<'_>, tolerance: &Tolerance) -> Vec<u64> {
     with_format!(pair.dtype(), format => {
         let judge = Judge::new(pair, tolerance, format);
-        in_chunks(pair, |from, to| judge.wrong(from, to)).concat()
+        in_chunks(pair, &|from, to| judge.wrong(from, to)).concat()
     })
 }
 
 /// Runs `work` over all chunks, given as ranges of bytes, and returns what it gave in their order.
-pub(super) fn in_chunks<T: Send>(pair: &Pair<'_>, work: impl Fn(usize, usize) -> T + Sync) -> Vec<T> {
+///
+/// One call per chunk is dynamic, so that the threading is compiled once and not for each element type.
+pub(super) fn in_chunks<T: Send>(pair: &Pair<'_>, work: &(dyn Fn(usize, usize) -> T + Sync)) -> Vec<T> {
     let bytes = pair.actual().len();
     if bytes <= CHUNK {
         return vec![work(0, bytes)];

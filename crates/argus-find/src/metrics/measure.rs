@@ -67,7 +67,7 @@ pub fn measure(pair: &Pair<'_>, tolerance: &Tolerance) -> Metrics {
 
 fn measure_as<F: Format>(pair: &Pair<'_>, tolerance: &Tolerance, format: F) -> Metrics {
     let judge = Judge::new(pair, tolerance, format);
-    let chunks = in_chunks(pair, |from, to| {
+    let chunks = in_chunks(pair, &|from, to| {
         let mut sums = Sums::new();
         sums.tally.bits_differ = !pair.same_bits(from, to);
         for_batches(pair, format, from, to, |base, actual, expected| {

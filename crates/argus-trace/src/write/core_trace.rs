@@ -4,9 +4,9 @@
 use std::io::{self, Write};
 
 use crate::machine::{At, Track};
-use crate::text::{push_escaped, push_hex, push_u64, push_us};
+use crate::text::{push_hex, push_u64, push_us};
 use crate::timeline::Timeline;
-use crate::write::events::envelope;
+use crate::write::events::{codes, envelope};
 
 /// The text is handed on in pieces of about this size.
 const PIECE: usize = 1 << 20;
@@ -52,16 +52,14 @@ pub(crate) fn write(out: &mut impl Write, timeline: &Timeline<'_>, core: usize) 
             );
         }
     }
-    let ticks = timeline.ticks();
+    let (ticks, codes) = (timeline.ticks(), codes(timeline));
     for (index, instr) in timeline.cores[core].instrs.iter().enumerate() {
         let (start, end) = (ticks.ps(instr.start), ticks.ps(instr.end));
         let site = &timeline.sites[instr.site as usize];
         separate(&mut text, &mut first);
-        text.extend_from_slice(br#"{"args":{"code":""#);
-        push_escaped(&mut text, &timeline.files[site.file as usize]);
-        text.push(b':');
-        push_u64(&mut text, site.line.into());
-        text.extend_from_slice(br#"","pc_addr":""#);
+        text.extend_from_slice(br#"{"args":{"code":"#);
+        text.extend_from_slice(&codes[instr.site as usize]);
+        text.extend_from_slice(br#","pc_addr":""#);
         push_hex(&mut text, site.addr);
         text.extend_from_slice(br#""},"dur":"#);
         push_us(&mut text, end - start);

@@ -2,7 +2,8 @@
 
 use crate::detail::push_detail;
 use crate::machine::{At, Instr, Path, Role, Track};
-use crate::text::{Ticks, push_escaped, push_hex, push_u64, push_us};
+use crate::site::Site;
+use crate::text::{Ticks, push_hex, push_json, push_u64, push_us};
 use crate::timeline::Timeline;
 
 /// What starts and ends the text of a trace. Readers decide by what stands before the first bracket.
@@ -58,11 +59,20 @@ pub(crate) const fn flag_name(role: Role) -> &'static str {
     }
 }
 
+/// `"path:line"` of each site.
+pub(crate) fn codes(timeline: &Timeline<'_>) -> Vec<Vec<u8>> {
+    let code = |site: &Site| {
+        let mut code = Vec::new();
+        push_json(&mut code, &format!("{}:{}", timeline.files[site.file as usize], site.line));
+        code
+    };
+    timeline.sites.iter().map(code).collect()
+}
+
 /// Texts that many events share, made once.
 pub(crate) struct Events<'a> {
     timeline: &'a Timeline<'a>,
     ticks: Ticks,
-    /// `path:line`, escaped, by site.
     codes: Vec<Vec<u8>>,
     /// The number of the next flag without a partner.
     next_lonely: u64,
@@ -70,17 +80,7 @@ pub(crate) struct Events<'a> {
 
 impl<'a> Events<'a> {
     pub fn new(timeline: &'a Timeline<'a>) -> Events<'a> {
-        let codes = timeline
-            .sites
-            .iter()
-            .map(|site| {
-                let mut code = Vec::new();
-                push_escaped(&mut code, &timeline.files[site.file as usize]);
-                code.push(b':');
-                push_u64(&mut code, site.line.into());
-                code
-            })
-            .collect();
+        let codes = codes(timeline);
         Events { timeline, ticks: timeline.ticks(), codes, next_lonely: timeline.pairs.len() as u64 }
     }
 
@@ -190,9 +190,9 @@ impl<'a> Events<'a> {
     }
 
     fn push_args(&self, out: &mut Vec<u8>, at: At, instr: &Instr) {
-        out.extend_from_slice(br#"{"args":{"code":""#);
+        out.extend_from_slice(br#"{"args":{"code":"#);
         out.extend_from_slice(&self.codes[instr.site as usize]);
-        out.extend_from_slice(br#"","detail":""#);
+        out.extend_from_slice(br#","detail":""#);
         push_detail(out, self.timeline, at.core as usize, instr);
         out.extend_from_slice(br#"","pc_addr":""#);
         push_hex(out, self.timeline.sites[instr.site as usize].addr);

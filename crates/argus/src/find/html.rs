@@ -1,8 +1,5 @@
 //! `argus find --html FILE`: one page that needs nothing else.
 
-use std::fs::Permissions;
-use std::io::Write;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use anstream::adapter::strip_str;
@@ -16,20 +13,13 @@ const PAGE: &str = include_str!("page/page.html");
 const STYLE: &str = include_str!("page/page.css");
 const SCRIPT: &str = concat!(include_str!("page/page.js"), include_str!("page/graph.js"));
 
-/// Writes the page under a temporary name and renames it.
+/// Writes the page, whole or not at all.
 pub fn write(path: &Path, report: &Report) -> Result<(), Failure> {
     let page = page(report);
     let fail = |error: std::io::Error| {
         Failure::failed(anyhow::Error::new(error).context(format!("cannot write {}", path.display())))
     };
-    let directory = path.parent().filter(|parent| !parent.as_os_str().is_empty()).unwrap_or(Path::new("."));
-    // As open as the umask lets it be: a page is made to be handed on.
-    let open = Permissions::from_mode(0o666);
-    let mut file =
-        tempfile::Builder::new().prefix(".argus-").permissions(open).tempfile_in(directory).map_err(fail)?;
-    file.write_all(page.as_bytes()).map_err(fail)?;
-    file.persist(path).map_err(|error| fail(error.error))?;
-    Ok(())
+    argus_files::write(path, page.as_bytes(), false).map_err(fail)
 }
 
 fn page(report: &Report) -> String {

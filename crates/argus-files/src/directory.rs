@@ -1,0 +1,106 @@
+//! A directory, or files that appear together.
+
+use std::fs;
+use std::io;
+use std::path::Path;
+
+use rustix::fs::{CWD, RenameFlags, renameat_with};
+use rustix::io::Errno;
+use tempfile::TempDir;
+
+use crate::file::beside;
+
+/// A directory in which something is put together before it gets its place. What is still in it when it is
+/// dropped is removed.
+#[derive(Debug)]
+pub struct Stage {
+    directory: TempDir,
+}
+
+impl Stage {
+    /// A stage in `directory`, which exists.
+    pub fn inside(directory: &Path) -> io::Result<Stage> {
+        let directory = tempfile::Builder::new().prefix(".argus-").tempdir_in(directory)?;
+        Ok(Stage { directory })
+    }
+
+    /// A stage beside `path`.
+    pub fn beside(path: &Path) -> io::Result<Stage> {
+        Stage::inside(beside(path))
+    }
+
+    pub fn path(&self) -> &Path {
+        self.directory.path()
+    }
+
+    /// Gives `name`, a file or directory on the stage, its place. A file is replaced; a directory only if it is
+    /// empty, whoever made it meanwhile.
+    pub fn publish(&self, name: &str, target: &Path) -> io::Result<()> {
+        fs::rename(self.path().join(name), target)
+    }
+
+    /// Gives the directory `name` its place; one that is there already changes places with it, in one step where the
+    /// file system can do that.
+    pub fn exchange(&self, name: &str, target: &Path) -> io::Result<()> {
+        if target.symlink_metadata().is_err() {
+            return self.publish(name, target);
+        }
+        match renameat_with(CWD, self.path().join(name), CWD, target, RenameFlags::EXCHANGE) {
+            // Some file systems cannot exchange.
+            Err(Errno::INVAL | Errno::NOSYS) => self.exchange_in_steps(name, target),
+            other => Ok(other?),
+        }
+    }
+
+    /// What is at `target` goes aside first, and comes back if the other one cannot take its place.
+    fn exchange_in_steps(&self, name: &str, target: &Path) -> io::Result<()> {
+        let old = self.path().join(format!("{name}.old"));
+        fs::rename(target, &old)?;
+        if let Err(error) = self.publish(name, target) {
+            let _ = fs::rename(&old, target);
+            return Err(error);
+        }
+        fs::rename(&old, self.path().join(name))
+    }
+
+    /// Removes the stage and what is left on it, and says so if that fails.
+    pub fn remove(self) -> io::Result<()> {
+        self.directory.close()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_directory_takes_a_free_name_or_changes_places_with_the_one_that_has_it() {
+        for exchange in [Stage::exchange, Stage::exchange_in_steps] {
+            let home = tempfile::tempdir().unwrap();
+            let stage = Stage::inside(home.path()).unwrap();
+            let (fresh, target) = (stage.path().join("new"), home.path().join("name"));
+            for (content, before) in [("first", None), ("second", Some("first"))] {
+                fs::create_dir(&fresh).unwrap();
+                fs::write(fresh.join("file"), content).unwrap();
+                let put = if before.is_some() { exchange } else { Stage::exchange };
+                put(&stage, "new", &target).unwrap();
+                assert_eq!(fs::read_to_string(target.join("file")).unwrap(), content);
+                assert_eq!(fs::read_to_string(fresh.join("file")).ok().as_deref(), before);
+            }
+            stage.remove().unwrap();
+            assert_eq!(fs::read_dir(home.path()).unwrap().count(), 1);
+        }
+    }
+
+    #[test]
+    fn a_target_that_cannot_be_replaced_stays() {
+        let home = tempfile::tempdir().unwrap();
+        let target = home.path().join("name");
+        fs::create_dir(&target).unwrap();
+        let stage = Stage::beside(&target).unwrap();
+        for put in [Stage::exchange, Stage::exchange_in_steps] {
+            assert!(put(&stage, "nothing", &target).is_err());
+            assert!(target.is_dir());
+        }
+    }
+}

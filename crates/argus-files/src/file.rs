@@ -1,0 +1,139 @@
+//! One file.
+
+use std::fs::{File, Permissions};
+use std::io::{self, Write};
+use std::os::unix::fs::PermissionsExt;
+use std::path::{Path, PathBuf};
+
+use tempfile::{NamedTempFile, TempPath};
+
+/// A file that is being written and has no name yet.
+#[derive(Debug)]
+pub struct Draft {
+    file: NamedTempFile,
+    path: PathBuf,
+}
+
+impl Draft {
+    /// Begins the file `path`, with a mode as `open` takes it: the umask has its say.
+    pub fn create(path: &Path, mode: u32) -> io::Result<Draft> {
+        let mut prefix = std::ffi::OsString::from(".");
+        prefix.push(path.file_name().unwrap_or_default());
+        prefix.push(".");
+        let file = tempfile::Builder::new()
+            .prefix(&prefix)
+            .permissions(Permissions::from_mode(mode))
+            .tempfile_in(beside(path))?;
+        Ok(Draft { file, path: path.to_owned() })
+    }
+
+    pub fn file(&mut self) -> &mut File {
+        self.file.as_file_mut()
+    }
+
+    /// Gives the file its name; what had it before is gone.
+    pub fn publish(self) -> io::Result<()> {
+        self.into_parts().1.publish()
+    }
+
+    /// The open file, and what will name it: for writers that keep the file themselves.
+    pub fn into_parts(self) -> (File, Unnamed) {
+        let (file, temporary) = self.file.into_parts();
+        (file, Unnamed { temporary, path: self.path })
+    }
+}
+
+/// A written file that still lacks its name.
+#[derive(Debug)]
+pub struct Unnamed {
+    temporary: TempPath,
+    path: PathBuf,
+}
+
+impl Unnamed {
+    /// Where the file is until it has its name.
+    pub fn temporary(&self) -> &Path {
+        &self.temporary
+    }
+
+    /// The name it will have.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// Gives the file its name; what had it before is gone.
+    pub fn publish(self) -> io::Result<()> {
+        self.temporary.persist(&self.path).map_err(|failed| failed.error)
+    }
+}
+
+/// Writes a small file, and waits until the disk has its content if `sync` asks for it.
+pub fn write(path: &Path, bytes: &[u8], sync: bool) -> io::Result<()> {
+    let mut draft = Draft::create(path, crate::OPEN)?;
+    draft.file().write_all(bytes)?;
+    if sync {
+        draft.file().sync_data()?;
+    }
+    draft.publish()
+}
+
+/// The directory of a path.
+pub(crate) fn beside(path: &Path) -> &Path {
+    match path.parent() {
+        Some(parent) if parent != Path::new("") => parent,
+        _ => Path::new("."),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs;
+
+    use super::*;
+
+    fn names(directory: &Path) -> Vec<String> {
+        let entries = fs::read_dir(directory).unwrap();
+        entries.map(|entry| entry.unwrap().file_name().into_string().unwrap()).collect()
+    }
+
+    #[test]
+    fn a_file_replaces_the_one_of_its_name() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("name");
+        for content in ["old", "new"] {
+            write(&path, content.as_bytes(), true).unwrap();
+            assert_eq!(fs::read_to_string(&path).unwrap(), content);
+        }
+        assert_eq!(names(home.path()), ["name"]);
+    }
+
+    #[test]
+    fn a_draft_that_is_dropped_leaves_nothing_and_spares_the_old_file() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("name");
+        write(&path, b"old", false).unwrap();
+        let mut draft = Draft::create(&path, crate::OPEN).unwrap();
+        draft.file().write_all(b"new").unwrap();
+        assert_eq!(names(home.path()).len(), 2);
+        drop(draft);
+        assert_eq!(names(home.path()), ["name"]);
+        assert_eq!(fs::read(&path).unwrap(), b"old");
+    }
+
+    #[test]
+    fn the_mode_is_the_one_that_was_asked_for() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("name");
+        Draft::create(&path, 0o640).unwrap().publish().unwrap();
+        assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777 & !0o640, 0);
+    }
+
+    #[test]
+    fn a_name_that_a_directory_has_is_an_error_and_leaves_nothing() {
+        let home = tempfile::tempdir().unwrap();
+        let path = home.path().join("name");
+        fs::create_dir(&path).unwrap();
+        assert!(write(&path, b"new", false).is_err());
+        assert_eq!(names(home.path()), ["name"]);
+    }
+}

@@ -1,0 +1,29 @@
+//! Files and directories that appear whole or not at all.
+//!
+//! Both are written under another name beside the one they will get, so that a rename is all that is left to
+//! do. Whoever gives up on the way, or drops what they have, leaves nothing behind; only a process that is killed
+//! leaves the other name, which begins with a dot.
+//!
+//! ```
+//! use std::io::Write;
+//!
+//! let directory = tempfile::tempdir()?;
+//! let report = directory.path().join("report.txt");
+//!
+//! let mut draft = argus_files::Draft::create(&report, argus_files::OPEN)?;
+//! draft.file().write_all(b"half of ")?;
+//! assert!(!report.exists(), "nobody sees half a file");
+//! draft.file().write_all(b"it")?;
+//! draft.publish()?;
+//! assert_eq!(std::fs::read_to_string(&report)?, "half of it");
+//! # Ok::<(), std::io::Error>(())
+//! ```
+
+mod directory;
+mod file;
+
+pub use directory::Stage;
+pub use file::{Draft, Unnamed, write};
+
+/// Mode of a file that anybody may read whom the process's umask lets.
+pub const OPEN: u32 = 0o666;
