@@ -241,7 +241,7 @@ fn put_record(out: &mut Vec<u8>, record: &ArgumentRecord, task_keys: &[u8]) {
     out.extend_from_slice(task_keys);
     put(out, ", \"time_ns\": ");
     put_u64(out, record.time_ns);
-    // What comes from a dump of another age has none; nothing ever lies at 0.
+    // What comes from a dump of another format version has none; nothing ever lies at 0.
     if !scalar && record.address != 0 {
         put(out, ", \"address\": ");
         put_word(out, record.address);

@@ -1,4 +1,4 @@
-//! A dump that is being read: ours, or the reference's of any age.
+//! A dump that is being read: ours, or the reference's of any format version.
 //!
 //! What goes in: a directory that somebody else wrote. Every byte of it may be wrong; nothing here panics,
 //! allocates by a size that was not checked, or believes a range that the files do not have.
@@ -39,7 +39,7 @@ mod split;
 mod statistics;
 
 pub(crate) use dump::Records;
-pub use dump::{Age, Dump, Ending, Losses, Skip};
+pub use dump::{Dump, Ending, FormatVersion, Losses, Skip};
 pub(crate) use entry::is_row_major;
 pub use error::{Lack, OpenError, PayloadError, TimesError};
 pub(crate) use foreign::Listed;

@@ -1,6 +1,6 @@
 //! A whole dump in another layout: ours, or one of the reference's.
 //!
-//! What comes in: a dump of any age. What goes out: a directory `tensor_dump` or `args_dump` in the given one,
+//! What comes in: a dump of any format version. What goes out: a directory `tensor_dump` or `args_dump` in the given one,
 //! complete or not there at all. Values that the layout has no place for are listed in the report.
 
 mod argus;

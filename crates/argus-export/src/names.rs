@@ -3,7 +3,7 @@
 use std::sync::OnceLock;
 
 use argus_abi::{Role, Stage, TaskId};
-use argus_dump::read::{Age, Dump, Record};
+use argus_dump::read::{Dump, FormatVersion, Record};
 use rustc_hash::FxHashMap;
 
 /// What the reference takes for a unique key.
@@ -24,7 +24,7 @@ impl<'a> Names<'a> {
 
     /// Only April tells members of a task apart.
     fn member(&self, record: &Record) -> Option<u8> {
-        record.subtask.filter(|_| self.dump.age() == Age::April)
+        record.subtask.filter(|_| self.dump.format_version() == FormatVersion::April)
     }
 
     fn find_repeated(&self) -> FxHashMap<usize, u32> {

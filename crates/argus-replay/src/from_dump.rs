@@ -5,7 +5,7 @@
 
 use argus_abi::args::{KernelAbi, LOCAL_CONTEXT_SLOT};
 use argus_abi::{Kind, MAX_DIMS, Stage, TaskId, TaskState};
-use argus_dump::read::{Age, Dump, Record, Scalar};
+use argus_dump::read::{Dump, FormatVersion, Record, Scalar};
 use argus_facts::with_causes;
 use argus_gm::Fill;
 
@@ -136,7 +136,7 @@ impl CapturedTask {
 
 /// All records of a task, first those before it.
 fn records_of(dump: &Dump, task: TaskId) -> Vec<Record> {
-    if dump.age() != Age::Argus {
+    if dump.format_version() != FormatVersion::Argus {
         return dump.records().filter(|record| record.task_id == task).collect();
     }
     // Ours are sorted by task: a dump of a million records is not read for one.

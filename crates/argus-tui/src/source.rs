@@ -66,7 +66,7 @@ impl Source for Dump {
             }
         } else {
             title.push_str("  ");
-            title.push_str(self.age().name());
+            title.push_str(self.format_version().name());
         }
         let ending = match self.ending() {
             Ending::Complete => "complete",

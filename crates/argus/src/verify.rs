@@ -32,7 +32,7 @@ pub fn verify(args: &VerifyArgs) -> Result<ExitCode, Failure> {
 fn text(dump: &Dump, verdict: &Verdict) -> String {
     let mut text = String::new();
     let checked = &verdict.checked;
-    _ = writeln!(text, "{} ({})", dump.directory().display(), dump.age());
+    _ = writeln!(text, "{} ({})", dump.directory().display(), dump.format_version());
     _ = writeln!(
         text,
         "checked {} records, {} payloads with {} bytes, {} checksums, {} tasks, {} edges",
@@ -81,7 +81,7 @@ fn object(dump: &Dump, verdict: &Verdict) -> Value {
     json!({
         "schema": "argus-verify-1",
         "dump": dump.directory().display().to_string(),
-        "age": dump.age().name(),
+        "age": dump.format_version().name(),
         "sound": verdict.is_sound(),
         "checked": {
             "records": checked.records,

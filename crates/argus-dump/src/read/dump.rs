@@ -27,7 +27,7 @@ use crate::{GRAPH_FILE, RUN_FILE, TIMELINE_FILE};
 
 /// Who wrote a dump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Age {
+pub enum FormatVersion {
     /// This project.
     Argus,
     /// The reference at three points of its history.
@@ -36,18 +36,18 @@ pub enum Age {
     August,
 }
 
-impl Age {
+impl FormatVersion {
     pub const fn name(self) -> &'static str {
         match self {
-            Age::Argus => "argus",
-            Age::April => "april",
-            Age::June => "june",
-            Age::August => "august",
+            FormatVersion::Argus => "argus",
+            FormatVersion::April => "april",
+            FormatVersion::June => "june",
+            FormatVersion::August => "august",
         }
     }
 }
 
-impl fmt::Display for Age {
+impl fmt::Display for FormatVersion {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.pad(self.name())
     }
@@ -133,7 +133,7 @@ pub(crate) enum Records {
 /// shorten them.
 pub struct Dump {
     directory: PathBuf,
-    age: Age,
+    version: FormatVersion,
     records: Records,
     payloads: Payloads,
     ending: Ending,
@@ -194,8 +194,8 @@ impl Dump {
         &self.directory
     }
 
-    pub fn age(&self) -> Age {
-        self.age
+    pub fn format_version(&self) -> FormatVersion {
+        self.version
     }
 
     /// Number of records.

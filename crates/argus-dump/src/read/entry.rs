@@ -1,4 +1,4 @@
-//! One entry of a manifest, of any age: its keys and the types of their values.
+//! One entry of a manifest, of any format version: its keys and the types of their values.
 //!
 //! | file | subject |
 //! |---|---|
@@ -54,7 +54,7 @@ enum Field {
     Statistics,
 }
 
-/// In an order that nearly fits every age.
+/// In an order that nearly fits every format version.
 const FIELDS: &[(&str, Field)] = &[
     ("task_id", Field::TaskId),
     ("subtask_id", Field::Subtask),
@@ -223,7 +223,7 @@ impl<'a> Draft<'a> {
 }
 
 /// A name in any case, or a number that is assigned. A name that nobody knows is no error: the reference writes
-/// one, and later ages may have more.
+/// one, and later versions may have more.
 struct DTypeSeed;
 
 impl<'de> DeserializeSeed<'de> for DTypeSeed {

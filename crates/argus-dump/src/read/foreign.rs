@@ -8,7 +8,7 @@ use std::path::Path;
 
 use serde::de::DeserializeSeed;
 
-use super::dump::{Age, Ending, Losses};
+use super::dump::{Ending, FormatVersion, Losses};
 use super::error::OpenError;
 use super::head::{Body, Head, HeadSeed};
 use super::json::{State, Wrong};
@@ -22,14 +22,14 @@ const LONGEST: usize = 400;
 /// A manifest as a table of records.
 pub(crate) struct Listed {
     pub(crate) head: Head,
-    pub(crate) age: Age,
+    pub(crate) version: FormatVersion,
     rows: Vec<Row>,
     extras: Vec<Extra>,
     names: BTreeMap<i32, String>,
 }
 
 impl Listed {
-    /// Reads a manifest of any age.
+    /// Reads a manifest of any format version.
     pub(crate) fn parse(path: &Path, bytes: &[u8]) -> Result<Listed, OpenError> {
         let refuse =
             |record, field, problem| OpenError::Manifest { path: path.to_path_buf(), record, field, problem };
@@ -54,16 +54,18 @@ impl Listed {
                     .map_err(|error| refuse(state.record, state.field, explain(text, &error, state.wrong)))?
             }
         };
-        let age = match rows.list {
-            _ if head.schema.as_deref().is_some_and(|schema| schema.starts_with("argus")) => Age::Argus,
-            ListName::Args => Age::August,
-            ListName::Tensors if head.timestamp || rows.rows.iter().any(|row| row.has(flag::RAW_SHAPE)) => {
-                Age::April
+        let version = match rows.list {
+            _ if head.schema.as_deref().is_some_and(|schema| schema.starts_with("argus")) => {
+                FormatVersion::Argus
             }
-            ListName::Tensors => Age::June,
+            ListName::Args => FormatVersion::August,
+            ListName::Tensors if head.timestamp || rows.rows.iter().any(|row| row.has(flag::RAW_SHAPE)) => {
+                FormatVersion::April
+            }
+            ListName::Tensors => FormatVersion::June,
         };
-        let mut listed = Listed { head, age, rows: rows.rows, extras: rows.extras, names: rows.names };
-        if age == Age::Argus {
+        let mut listed = Listed { head, version, rows: rows.rows, extras: rows.extras, names: rows.names };
+        if version == FormatVersion::Argus {
             listed.mark_shared();
         }
         Ok(listed)

@@ -1,4 +1,4 @@
-//! The head of a manifest, of any age: its keys and what they mean, with the list of entries among them.
+//! The head of a manifest, of any format version: its keys and what they mean, with the list of entries among them.
 
 use std::fmt;
 use std::path::Path;

@@ -273,7 +273,7 @@ pub(super) fn record_of(index: usize, record: &ArgumentRecord) -> Record {
         partial: record.has(argument_flags::PARTIAL),
         created: record.has(argument_flags::CREATED),
         shared: record.has(marks::SHARED),
-        // A dump of another age has none to copy; nothing ever lies at 0.
+        // A dump of another format version has none to copy; nothing ever lies at 0.
         address: (!scalar && record.address != 0).then_some(record.address),
         time_ns: Some(record.time_ns),
         checksum: record.has(marks::CHECKSUM).then(|| u128::from_be_bytes(record.checksum)),

@@ -5,9 +5,9 @@ use argus_facts::FuncIds;
 
 use crate::stats::Statistics;
 
-/// An argument of a task at a stage, as every age of dump can say it.
+/// An argument of a task at a stage, as every format version can say it.
 ///
-/// What an age does not know is `None`. It is what the dump says: whether `bin_size` fits the view is a question
+/// What a version does not know is `None`. It is what the dump says: whether `bin_size` fits the view is a question
 /// for [`crate::verify`], and whether the payload file has those bytes is found out by [`super::Dump::payload`].
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Record {

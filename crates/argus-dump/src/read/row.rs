@@ -34,7 +34,7 @@ pub(crate) mod flag {
 
 /// No dtype that anybody knows.
 pub(super) const NO_DTYPE: u8 = u8::MAX;
-/// The age does not tell members apart.
+/// The format version does not tell members apart.
 pub(super) const NO_SUBTASK: u8 = u8::MAX;
 pub(super) const NO_EXTRA: u32 = u32::MAX;
 

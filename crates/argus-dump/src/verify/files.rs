@@ -5,7 +5,7 @@ use argus_facts::{Graph, with_causes};
 
 use super::findings::Findings;
 use crate::journal::{Entry, Tail};
-use crate::read::{Age, Dump, Ending, Listed, Record, Records, Table, parse_graph};
+use crate::read::{Dump, Ending, FormatVersion, Listed, Record, Records, Table, parse_graph};
 use crate::{GRAPH_FILE, MANIFEST_FILE};
 
 pub(super) fn check(dump: &Dump, findings: &mut Findings) {
@@ -137,7 +137,7 @@ fn manifest(dump: &Dump, table: &Table, findings: &mut Findings) {
         }
     };
     claims(&listed, MANIFEST_WORD, findings);
-    if listed.age != Age::Argus || listed.len() != table.len() {
+    if listed.version != FormatVersion::Argus || listed.len() != table.len() {
         findings.defect(kind, None, || {
             format!("the manifest has {} records, the journal {}", listed.len(), table.len())
         });

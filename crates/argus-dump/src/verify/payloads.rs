@@ -9,7 +9,7 @@ use xxhash_rust::xxh3::xxh3_128;
 
 use super::Checked;
 use super::findings::Findings;
-use crate::read::{Age, Dump, Ending, PayloadError};
+use crate::read::{Dump, Ending, FormatVersion, PayloadError};
 
 /// Bytes of a payload, and whose they are.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -100,7 +100,7 @@ fn group(dump: &Dump, same: &[Range], findings: &mut Findings) -> Option<u64> {
             }
         }
         // Reference: outputs that never left the device arrived as zeros.
-        if dump.age() != Age::Argus && record.stage == Stage::AfterCompletion {
+        if dump.format_version() != FormatVersion::Argus && record.stage == Stage::AfterCompletion {
             let zero = *zero.get_or_insert_with(|| bytes.iter().all(|&byte| byte == 0));
             if zero {
                 findings.warning("outputs of nothing but zeros", range.record, || {

@@ -7,7 +7,7 @@ use rayon::prelude::*;
 
 use super::Checked;
 use super::findings::{Findings, Severity};
-use crate::read::{Age, Dump, Ending, Record};
+use crate::read::{Dump, Ending, FormatVersion, Record};
 
 /// What makes a record one of a kind, and the record.
 type Identity = (TaskId, Stage, u32, Option<u8>, Kind, usize);
@@ -48,8 +48,8 @@ fn duplicates(dump: &Dump, records: &[Identity], findings: &mut Findings) {
     for group in records.chunk_by(same).filter(|group| group.len() > 1) {
         let (task, stage, arg, _, _, index) = group[0];
         let told = format!("argument {arg} of task {task} is there {} times, {stage}", group.len());
-        match dump.age() {
-            Age::Argus => findings.defect("arguments recorded more than once", index, || told),
+        match dump.format_version() {
+            FormatVersion::Argus => findings.defect("arguments recorded more than once", index, || told),
             // Its tasks of several blocks record their arguments once for each.
             _ => findings.warning("arguments recorded more than once", index, || {
                 format!("{told}; the reference records tasks of several blocks once for each block")

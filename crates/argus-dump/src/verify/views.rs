@@ -6,7 +6,7 @@ use rayon::prelude::*;
 
 use super::findings::Findings;
 use crate::journal::marks;
-use crate::read::{Age, Dump, Record, Records, flag};
+use crate::read::{Dump, FormatVersion, Record, Records, flag};
 
 /// Bit of the journal's options: statistics were wanted instead of payloads.
 const STATISTICS_INSTEAD: u32 = 4;
@@ -77,7 +77,7 @@ fn tensor(dump: &Dump, record: &Record, findings: &mut Findings) {
             format!("its payload has {} bytes; {name} {:?} needs {bytes}", record.bin_size, record.shape())
         });
     }
-    if dump.age() == Age::Argus && record.bin_size > 0 && record.checksum.is_none() {
+    if dump.format_version() == FormatVersion::Argus && record.bin_size > 0 && record.checksum.is_none() {
         findings.defect("payloads without a checksum", index, || "its payload has no checksum".to_owned());
     }
 }
@@ -97,9 +97,9 @@ fn without_payload(dump: &Dump, record: &Record, findings: &mut Findings) {
         }
     };
     let message = || "there is no payload, and nothing says why".to_owned();
-    match (asked_for, dump.age()) {
+    match (asked_for, dump.format_version()) {
         (true, _) => {}
-        (false, Age::Argus) => findings.defect("missing payloads", index, message),
+        (false, FormatVersion::Argus) => findings.defect("missing payloads", index, message),
         (false, _) => findings.warning("missing payloads", index, message),
     }
 }
@@ -126,9 +126,9 @@ fn claims(dump: &Dump, record: &Record, findings: &mut Findings) {
         format!("is_contiguous is not what shape {:?} and strides {:?} say", record.shape(), record.strides())
     };
     let kind = "is_contiguous that does not fit the strides";
-    match dump.age() {
+    match dump.format_version() {
         // Its rule is not written down anywhere.
-        Age::April => findings.warning(kind, index, message),
+        FormatVersion::April => findings.warning(kind, index, message),
         _ => findings.defect(kind, index, message),
     }
 }

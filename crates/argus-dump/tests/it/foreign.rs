@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use argus_abi::capture::argument_flags;
 use argus_abi::{DType, Kind, Role, Stage};
-use argus_dump::read::{Age, Dump, Ending, PayloadError, Record, Scalar};
+use argus_dump::read::{Dump, Ending, FormatVersion, PayloadError, Record, Scalar};
 use argus_dump::{DumpOptions, RunEnd, RunStatus, StatsMode};
 use argus_facts::number::{Number, number};
 use argus_facts::{Ledger, Sink, with_causes};
@@ -21,7 +21,10 @@ const APRIL: &str = "april/tensor_dump_20260415_093000";
 #[test]
 fn april_is_read_with_its_views_as_strides() {
     let dump = Dump::open(&data(APRIL)).unwrap();
-    assert_eq!((dump.age(), dump.len(), dump.ending()), (Age::April, 6, &Ending::Unknown));
+    assert_eq!(
+        (dump.format_version(), dump.len(), dump.ending()),
+        (FormatVersion::April, 6, &Ending::Unknown)
+    );
     let view = |index: usize| {
         let record = dump.record(index);
         (record.shape().to_vec(), record.strides().to_vec(), record.start_offset, record.contiguous)
@@ -50,7 +53,7 @@ fn april_is_read_with_its_views_as_strides() {
 #[test]
 fn june_keeps_the_bits_of_scalars() {
     let dump = Dump::open(&data("june")).unwrap();
-    assert_eq!((dump.age(), dump.len()), (Age::June, 5));
+    assert_eq!((dump.format_version(), dump.len()), (FormatVersion::June, 5));
     assert_eq!(dump.directory(), data("june/tensor_dump"));
     let scalars: Vec<_> = dump.records().map(|record| record.scalar).collect();
     let bits = |bits| Some(Scalar::Bits(bits));
@@ -69,7 +72,7 @@ fn june_keeps_the_bits_of_scalars() {
 #[test]
 fn august_types_its_scalars_and_leaves_payloads_out() {
     let dump = Dump::open(&data("august/args_dump/args_dump.json")).unwrap();
-    assert_eq!((dump.age(), dump.len()), (Age::August, 16));
+    assert_eq!((dump.format_version(), dump.len()), (FormatVersion::August, 16));
     let scalars: Vec<_> = (2..13).map(|index| dump.record(index).scalar.unwrap()).collect();
     assert_eq!(scalars[0], Scalar::Rounded(0.1));
     assert!(matches!(scalars[1], Scalar::Rounded(value) if value.is_nan()));
@@ -181,7 +184,7 @@ fn our_manifest_says_the_same_as_our_journal() {
 
     fs::remove_file(directory.path().join("tensor_dump.journal")).unwrap();
     let manifest = Dump::open(directory.path()).unwrap();
-    assert_eq!((manifest.age(), manifest.ending()), (Age::Argus, &Ending::Complete));
+    assert_eq!((manifest.format_version(), manifest.ending()), (FormatVersion::Argus, &Ending::Complete));
     for (ours, theirs) in all.iter().zip(manifest.records()) {
         let theirs = Record { shared: ours.shared, ..theirs };
         assert_eq!(format!("{ours:?}"), format!("{theirs:?}"), "NaN is not equal to itself, its text is");

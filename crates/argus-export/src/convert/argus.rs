@@ -8,7 +8,7 @@ use argus_abi::capture::{
     argument_flags, skip_reason, what,
 };
 use argus_abi::{Kind, TaskId};
-use argus_dump::read::{Age, Dump, Ending, Record, Skip};
+use argus_dump::read::{Dump, Ending, FormatVersion, Record, Skip};
 use argus_dump::{DumpInfo, DumpOptions, DumpWriter, RunEnd, RunStatus, Sink, StatsMode, new_run_id};
 use argus_facts::{Ledger, RingLedger, TaskInfo, with_causes};
 use xxhash_rust::xxh3::xxh3_128;
@@ -65,7 +65,7 @@ pub(super) fn write(work: &mut Work<'_>, directory: &Path) -> Result<(), ExportE
 fn info(dump: &Dump) -> DumpInfo {
     let run = dump.run().cloned().unwrap_or_default();
     let mut config = run.configuration;
-    config.insert("converted_from".to_owned(), dump.age().name().into());
+    config.insert("converted_from".to_owned(), dump.format_version().name().into());
     let kernels = dump.graph().map_or(&[][..], |graph| &graph.kernels);
     DumpInfo {
         scene: run.scene,
@@ -216,8 +216,8 @@ fn tasks(dump: &Dump) -> Vec<TaskInfo> {
     for record in dump.records() {
         let task = known.entry(record.task_id).or_default();
         let ids = record.func_ids;
-        match (dump.age(), record.subtask, ids.first()) {
-            (Age::April, Some(member), Some(&id)) => drop(task.members.insert(member, id)),
+        match (dump.format_version(), record.subtask, ids.first()) {
+            (FormatVersion::April, Some(member), Some(&id)) => drop(task.members.insert(member, id)),
             (_, _, Some(_)) => task.funcs = Some(ids.padded()),
             _ => {}
         }

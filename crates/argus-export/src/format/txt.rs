@@ -1,14 +1,14 @@
-//! Text files as the reference's viewer writes them, in the layout of the dump's own age.
+//! Text files as the reference's viewer writes them, in the layout of the dump's own format version.
 //!
 //! A dump of ours is laid out as June, with two differences that June's viewer would show as less: a scalar has
 //! its `# value:` line, and the integer types that came after June are printed as numbers. FP8 and FP4 are bytes
-//! in hexadecimal at every age.
+//! in hexadecimal at every version.
 
 use std::fmt::{Display, Write as _};
 use std::io::{self, Write};
 
 use argus_abi::{DType, Kind};
-use argus_dump::read::{Age, Record, Scalar};
+use argus_dump::read::{FormatVersion, Record, Scalar};
 use argus_facts::number::{Number, element, number};
 use rayon::prelude::*;
 
@@ -23,8 +23,8 @@ use crate::row::dtype_name;
 
 pub(crate) fn export(job: &Job<'_>, output: Output) -> Result<Report, ExportError> {
     output.check_free(job.file_names("txt"))?;
-    let age = job.dump.age();
-    let april = if age == Age::April { april::views(job.dump.directory()) } else { Vec::new() };
+    let version = job.dump.format_version();
+    let april = if version == FormatVersion::April { april::views(job.dump.directory()) } else { Vec::new() };
     let told: Vec<_> = job
         .records
         .par_iter()
@@ -32,7 +32,7 @@ pub(crate) fn export(job: &Job<'_>, output: Output) -> Result<Report, ExportErro
             let record = job.dump.record(index);
             let draft = output.create(&format!("{}.txt", job.names.stem(&record)))?;
             let mut head = String::new();
-            put_header(&mut head, age, &record, april.get(index));
+            put_header(&mut head, version, &record, april.get(index));
             let mut missing = None;
             let elements = if record.overwritten {
                 head.push_str("# DATA OVERWRITTEN (host too slow)\n");
@@ -42,12 +42,12 @@ pub(crate) fn export(job: &Job<'_>, output: Output) -> Result<Report, ExportErro
                 if record.truncated {
                     head.push_str("# DATA TRUNCATED (tensor too large for arena)\n");
                 }
-                payload(job, age, &record, &mut head, &mut missing)
+                payload(job, version, &record, &mut head, &mut missing)
             };
             draft.fill(|file| {
                 file.write_all(head.as_bytes())?;
                 match elements {
-                    Some(bytes) => Elements::new(age, &record, bytes).write(file),
+                    Some(bytes) => Elements::new(version, &record, bytes).write(file),
                     None => Ok(()),
                 }
             })?;
@@ -60,24 +60,28 @@ pub(crate) fn export(job: &Job<'_>, output: Output) -> Result<Report, ExportErro
         let record = job.dump.record(index);
         match missing {
             Some(why) => without.without(index, &why),
-            None => remark(job, age, &record, &mut remarks),
+            None => remark(job, version, &record, &mut remarks),
         }
     }
     finish(output, job.records.len(), without.groups(), remarks.groups())
 }
 
 /// What the layout does not show.
-fn remark(job: &Job<'_>, age: Age, record: &Record, remarks: &mut Remarks) {
+fn remark(job: &Job<'_>, version: FormatVersion, record: &Record, remarks: &mut Remarks) {
     if record.kind == Kind::Scalar {
-        if matches!(age, Age::April | Age::June) {
-            remarks.add(record.index, "this age's text files do not show the value of a scalar");
+        if matches!(version, FormatVersion::April | FormatVersion::June) {
+            remarks
+                .add(record.index, "the text files of this format version do not show the value of a scalar");
         }
     } else if let Ok(array) = array(job.dump, record) {
-        let shown = Elements::new(age, record, &array.bytes);
+        let shown = Elements::new(version, record, &array.bytes);
         if let Some(text) = array.remark {
             remarks.add(record.index, text);
         } else if shown.hexadecimal() && shown.count < array.bytes.len() as u64 {
-            remarks.add(record.index, "this age's text files show only some bytes of its element type");
+            remarks.add(
+                record.index,
+                "the text files of this format version show only some bytes of its element type",
+            );
         }
     }
 }
@@ -85,13 +89,13 @@ fn remark(job: &Job<'_>, age: Age, record: &Record, remarks: &mut Remarks) {
 /// The bytes to show, or lines that say why there are none.
 fn payload<'a>(
     job: &Job<'a>,
-    age: Age,
+    version: FormatVersion,
     record: &Record,
     head: &mut String,
     missing: &mut Option<NoArray>,
 ) -> Option<&'a [u8]> {
     if record.kind == Kind::Scalar {
-        match value(age, record) {
+        match value(version, record) {
             Some(value) => {
                 let _ = writeln!(head, "# value: {value}");
             }
@@ -118,26 +122,26 @@ fn put(out: &mut String, value: impl Display) {
     let _ = write!(out, "{value}");
 }
 
-fn put_header(head: &mut String, age: Age, record: &Record, april: Option<&(String, String)>) {
+fn put_header(head: &mut String, version: FormatVersion, record: &Record, april: Option<&(String, String)>) {
     let mut line = |key: &str, value: &dyn Display| put(head, format_args!("# {key}: {value}\n"));
     let truth = |value: bool| if value { "True" } else { "False" };
     line("task_id", &record.task_id);
-    if age == Age::April {
+    if version == FormatVersion::April {
         line("subtask_id", &record.subtask.unwrap_or(0));
     }
     line("role", &record.role.name());
     line("stage", &record.stage.name());
     line("arg_index", &record.arg_index);
-    if age == Age::April {
+    if version == FormatVersion::April {
         line("func_id", &record.func_ids.first().copied().unwrap_or(-1));
     }
     line("dtype", &dtype_name(record));
-    if age == Age::August {
+    if version == FormatVersion::August {
         line("kind", &record.kind.name());
     }
     line("is_contiguous", &truth(record.contiguous));
     line("shape", &list(record.shape()));
-    if let (Age::April, Some((raw_shape, offsets))) = (age, april) {
+    if let (FormatVersion::April, Some((raw_shape, offsets))) = (version, april) {
         line("raw_shape", raw_shape);
         line("offsets", offsets);
     } else {
@@ -151,8 +155,8 @@ fn list(items: &[u64]) -> String {
 }
 
 /// A scalar's value as the viewer prints what the manifest says; `None` where it does not look at it.
-fn value(age: Age, record: &Record) -> Option<String> {
-    if !matches!(age, Age::August | Age::Argus) {
+fn value(version: FormatVersion, record: &Record) -> Option<String> {
+    if !matches!(version, FormatVersion::August | FormatVersion::Argus) {
         return None;
     }
     let mut text = String::new();
@@ -168,8 +172,8 @@ fn value(age: Age, record: &Record) -> Option<String> {
         }
         Scalar::Bits(bits) => {
             // August knows only these as what they are.
-            let typed =
-                age == Age::Argus || matches!(record.dtype, Some(DType::I32 | DType::U32 | DType::I64));
+            let typed = version == FormatVersion::Argus
+                || matches!(record.dtype, Some(DType::I32 | DType::U32 | DType::I64));
             let dtype = record.dtype.filter(|_| typed);
             match dtype.map_or(Number::Unsigned(bits), |dtype| number(dtype, bits)) {
                 Number::Float(value) if value.is_nan() => text.push_str("NaN"),
@@ -207,10 +211,12 @@ struct Elements<'a> {
 }
 
 impl<'a> Elements<'a> {
-    fn new(age: Age, record: &'a Record, bytes: &'a [u8]) -> Elements<'a> {
+    fn new(version: FormatVersion, record: &'a Record, bytes: &'a [u8]) -> Elements<'a> {
         let dtype = record.dtype.filter(|dtype| match dtype {
             DType::Fp8E4M3Fn | DType::Fp8E8M0 | DType::Fp4E2M1 => false,
-            DType::U16 | DType::U32 | DType::Bool => matches!(age, Age::August | Age::Argus),
+            DType::U16 | DType::U32 | DType::Bool => {
+                matches!(version, FormatVersion::August | FormatVersion::Argus)
+            }
             _ => true,
         });
         let here = (bytes.len() / dtype.map_or(1, DType::size)) as u64;

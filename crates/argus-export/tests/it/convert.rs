@@ -2,7 +2,7 @@ use std::fs;
 use std::path::Path;
 
 use argus_abi::{DType, Kind, TaskId};
-use argus_dump::read::{Age, Dump, Scalar};
+use argus_dump::read::{Dump, FormatVersion, Scalar};
 use argus_export::{ExportError, Format, Group, Target, convert};
 
 use crate::common::{everything, export, foreign, names, output, scalar, tensor, write};
@@ -139,7 +139,7 @@ fn the_august_layout_to_the_letter() {
             .any(|reason| reason.starts_with("the layout has no place for the graph"))
     );
     let copy = Dump::open(&report.directory).unwrap();
-    assert_eq!(copy.age(), Age::August);
+    assert_eq!(copy.format_version(), FormatVersion::August);
     same(&dump, &copy);
 }
 
@@ -217,7 +217,7 @@ fn a_dump_of_the_reference_becomes_ours_with_its_func_ids_and_no_invented_times(
     let dump = Dump::open(&directory).unwrap();
     let report = convert(&dump, Target::Argus, &home.path().join("ours"), false, &quietly).unwrap();
     let copy = Dump::open(&report.directory).unwrap();
-    assert_eq!(copy.age(), Age::Argus);
+    assert_eq!(copy.format_version(), FormatVersion::Argus);
     same(&dump, &copy);
     for record in copy.records() {
         assert_eq!(*record.func_ids, [2, 5, 5]);

@@ -41,7 +41,7 @@ fn samples_export_and_convert_bit_for_bit() {
             export(&copy, Format::Npz, &out).unwrap();
             python::run("check_arrays.py", &[&report.directory, &out]);
             // The reference's own layout comes back as it was, payload order aside.
-            if target.name() == dump.age().name() {
+            if target.name() == dump.format_version().name() {
                 let name = if target == Target::June { "tensor_dump.json" } else { "args_dump.json" };
                 let read = |path: PathBuf| without_offsets(&fs::read_to_string(path).unwrap());
                 assert_eq!(read(report.directory.join(name)), read(dump.directory().join(name)));

@@ -57,7 +57,7 @@ pub struct FilterArgs {
     pub max_size: Option<String>,
 }
 
-const DUMP_HELP: &str = "Dump: its directory, the run's directory, or a manifest; of any age [default: the newest below outputs/]";
+const DUMP_HELP: &str = "Dump: its directory, the run's directory, or a manifest; of any format version [default: the newest below outputs/]";
 
 #[derive(Debug, Args)]
 #[command(after_help = VIEW_EXAMPLES)]

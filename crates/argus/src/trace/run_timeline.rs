@@ -84,11 +84,11 @@ pub fn of_dump(dump: &Dump, output: Option<&Path>, json: bool) -> Result<ExitCod
 }
 
 fn why_not(dump: &Dump) -> &'static str {
-    match (dump.age(), dump.ending()) {
-        (argus_dump::read::Age::Argus, argus_dump::read::Ending::Unfinished { .. }) => {
+    match (dump.format_version(), dump.ending()) {
+        (argus_dump::read::FormatVersion::Argus, argus_dump::read::Ending::Unfinished { .. }) => {
             "its run did not come to an end"
         }
-        (argus_dump::read::Age::Argus, _) => "it was made out of another dump, or without a clock",
+        (argus_dump::read::FormatVersion::Argus, _) => "it was made out of another dump, or without a clock",
         _ => "dumps of the reference have no times",
     }
 }

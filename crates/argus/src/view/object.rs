@@ -37,7 +37,7 @@ pub fn write(
     let head = json!({
         "schema": "argus-view-1",
         "dump": dump.directory().display().to_string(),
-        "age": dump.age().name(),
+        "age": dump.format_version().name(),
         "total": dump.len(),
         "matching": about.matching,
         "shown": shown.len(),

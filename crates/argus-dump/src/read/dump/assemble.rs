@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use argus_facts::with_causes;
 
-use super::{Age, Dump, Ending, Payloads, Records};
+use super::{Dump, Ending, FormatVersion, Payloads, Records};
 use crate::journal::{Journal, Tail};
 use crate::map::Bytes;
 use crate::read::error::{Lack, OpenError};
@@ -76,7 +76,7 @@ impl Dump {
         let (table, told) = Table::new(&path, journal)?;
         Ok(Dump {
             directory: place.directory.clone(),
-            age: Age::Argus,
+            version: FormatVersion::Argus,
             records: Records::Journal(Box::new(table)),
             // Only now: an entry never names bytes that were not there before it.
             payloads: Payloads::open(&place.directory, PAYLOAD_FILE, fetch),
@@ -97,7 +97,9 @@ impl Dump {
         let payloads = match &listed.head.bin_file {
             Some(Some(file)) => Payloads::open(&place.directory, file, fetch),
             Some(None) => Payloads::None,
-            None if listed.age == Age::August => Payloads::open(&place.directory, "args.bin", fetch),
+            None if listed.version == FormatVersion::August => {
+                Payloads::open(&place.directory, "args.bin", fetch)
+            }
             None => {
                 let stem = name.strip_suffix(".json").unwrap_or(name);
                 Payloads::open(&place.directory, &format!("{stem}.bin"), fetch)
@@ -105,11 +107,11 @@ impl Dump {
         };
         Ok(Dump {
             directory: place.directory.clone(),
-            age: listed.age,
+            version: listed.version,
             payloads,
             ending: listed.ending(),
             losses: listed.losses(),
-            run: (listed.age == Age::Argus).then(|| std::mem::take(&mut listed.head.run)),
+            run: (listed.version == FormatVersion::Argus).then(|| std::mem::take(&mut listed.head.run)),
             records: Records::Manifest { listed: Box::new(listed), graph },
             notes: Vec::new(),
             damage,
