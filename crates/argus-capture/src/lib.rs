@@ -15,7 +15,8 @@
 //!
 //! use argus_abi::capture::{ArgumentEntry, EdgesEntry, SkipEntry, TaskEntry};
 //! use argus_abi::{DType, Tensor};
-//! use argus_capture::{CaptureConfig, Recorded, Session, Sink, TransportKind};
+//! use argus_capture::{CaptureConfig, Recorded, Session, TransportKind};
+//! use argus_facts::Sink;
 //! use argus_gm::{Fill, GlobalMemory};
 //! use zerocopy::FromZeros;
 //!
@@ -42,59 +43,14 @@
 //!
 //! // A ring of 256 bytes: the payload passes in pieces.
 //! let transport = TransportKind::Mapped;
-//! let config = CaptureConfig { lanes: 1, entries_per_lane: 4, payload_bytes_per_lane: 256, transport };
-//! let (session, mut recorders) = Session::start(&memory, config, Bytes::default())?;
+//! let config = CaptureConfig { rings: 1, entries_per_ring: 4, payload_bytes_per_ring: 256, transport };
+//! let (session, mut recorders) = Session::start(config, Bytes::default())?;
 //! let entry = ArgumentEntry { task_id: 7, ..ArgumentEntry::new_zeroed() };
 //! assert_eq!(recorders[0].argument(entry, Some(&tensor), &memory), Recorded::Whole);
 //! drop(recorders);
 //!
-//! let (sink, ledger) = session.finish();
-//! assert!(ledger.is_complete());
-//! assert_eq!(sink.expect("no call failed").0, [0xFF; 1000]);
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
-//!
-//! ```
-//! use std::convert::Infallible;
-//! use std::sync::Arc;
-//!
-//! use argus_abi::capture::{ArgumentEntry, EdgesEntry, SkipEntry, TaskEntry};
-//! use argus_abi::{DType, Tensor};
-//! use argus_capture::{CaptureConfig, Recorded, Session, Sink, TransportKind};
-//! use argus_gm::{Fill, GlobalMemory};
-//! use zerocopy::FromZeros;
-//!
-//! #[derive(Default)]
-//! struct Bytes(Vec<u8>);
-//!
-//! impl Sink for Bytes {
-//!     type Error = Infallible;
-//!     fn payload(&mut self, piece: &[u8]) -> Result<(), Infallible> {
-//!         Ok(self.0.extend_from_slice(piece))
-//!     }
-//!     # fn begin_argument(&mut self, _: &ArgumentEntry) -> Result<(), Infallible> { Ok(()) }
-//!     # fn end_argument(&mut self) -> Result<(), Infallible> { Ok(()) }
-//!     # fn task(&mut self, _: &TaskEntry) -> Result<(), Infallible> { Ok(()) }
-//!     # fn edges(&mut self, _: &EdgesEntry) -> Result<(), Infallible> { Ok(()) }
-//!     # fn skip(&mut self, _: &SkipEntry) -> Result<(), Infallible> { Ok(()) }
-//!     # fn flush(&mut self) -> Result<(), Infallible> { Ok(()) }
-//!     // ... and the other calls
-//! }
-//!
-//! let memory = Arc::new(GlobalMemory::new());
-//! let buffer = memory.allocate(1000, Fill::Poison)?;
-//! let tensor = Tensor::contiguous(buffer.addr, DType::U8, &[1000])?;
-//!
-//! // A ring of 256 bytes: the payload passes in pieces.
-//! let transport = TransportKind::Mapped;
-//! let config = CaptureConfig { lanes: 1, entries_per_lane: 4, payload_bytes_per_lane: 256, transport };
-//! let (session, mut recorders) = Session::start(&memory, config, Bytes::default())?;
-//! let entry = ArgumentEntry { task_id: 7, ..ArgumentEntry::new_zeroed() };
-//! assert_eq!(recorders[0].argument(entry, Some(&tensor), &memory), Recorded::Whole);
-//! drop(recorders);
-//!
-//! let (sink, ledger) = session.finish();
-//! assert!(ledger.is_complete());
+//! let (sink, account) = session.finish();
+//! assert!(account.is_complete());
 //! assert_eq!(sink.expect("no call failed").0, [0xFF; 1000]);
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

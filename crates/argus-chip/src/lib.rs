@@ -6,6 +6,17 @@
 //!
 //! To add a chip, write its file and its timing set, and name it in [`CHIPS`].
 //!
+//! ```
+//! use argus_chip::{CHIPS, Chip, ChipError};
+//!
+//! let chip = Chip::by_name("a5sim")?;
+//! assert_eq!(chip.clusters, 36);
+//! assert!(CHIPS.iter().all(|chip| chip.clusters as usize * 3 <= argus_chip::MAX_CORES));
+//! // Real hardware is refused, and the message names its simulated twin.
+//! assert!(matches!(Chip::by_name("a5"), Err(ChipError::Hardware { .. })));
+//! # Ok::<(), ChipError>(())
+//! ```
+//!
 //! What it never does: perform I/O, or decide anything. Everything is a constant.
 //!
 //! | module | subject |

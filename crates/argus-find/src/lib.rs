@@ -17,7 +17,7 @@
 //! # let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../argus-dump/tests/it/data/june");
 //! # let other = path;
 //! let (dump, good) = (Dump::open(path.as_ref())?, Dump::open(other.as_ref())?);
-//! let (tasks, good_tasks) = (Tasks::of(&dump, None), Tasks::of(&good, None));
+//! let (tasks, good_tasks) = (Tasks::new(&dump, None), Tasks::new(&good, None));
 //! let subject = Side { dump: &dump, tasks: &tasks };
 //! let expected = Expectation::Against(Side { dump: &good, tasks: &good_tasks });
 //!

@@ -22,23 +22,6 @@
 //! # Ok::<(), MemoryError>(())
 //! ```
 //!
-//! ```
-//! use argus_gm::{Fill, GlobalMemory, MemoryError};
-//!
-//! let memory = GlobalMemory::new();
-//! let buffer = memory.allocate(16, Fill::Poison)?;
-//! memory.write(buffer.addr, &1.5f32.to_le_bytes())?;
-//!
-//! let mut bytes = [0; 8];
-//! memory.read(buffer.addr, &mut bytes)?;
-//! assert_eq!(bytes[..4], 1.5f32.to_le_bytes());
-//! assert_eq!(bytes[4..], [0xFF; 4], "nobody wrote there");
-//!
-//! let beyond = memory.read(buffer.addr + 12, &mut bytes);
-//! assert!(matches!(beyond, Err(MemoryError::NoSuchAddress { .. } | MemoryError::OutOfRange { .. })));
-//! # Ok::<(), MemoryError>(())
-//! ```
-//!
 //! # What a race does
 //!
 //! A user's program may let two tasks touch the same bytes at once. That must show as a wrong value, not

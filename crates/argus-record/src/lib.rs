@@ -6,8 +6,9 @@
 //! capture is an error.
 //!
 //! ```
+//! use argus_chip::A2A3SIM;
 //! use argus_record::{Names, RecordRequest, record};
-//! use argus_runtime::{A2A3SIM, Device, RunConfig};
+//! use argus_runtime::{Device, RunConfig};
 //! use argus_scenes::registry;
 //!
 //! let (case, runtime) = registry::scene("vector_example")?.case(None, None)?;

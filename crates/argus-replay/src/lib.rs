@@ -11,10 +11,11 @@
 //! ```
 //!
 //! ```
+//! use argus_chip::A2A3SIM;
 //! use argus_dump::read::Dump;
 //! use argus_replay::{CapturedTask, Code, Listing, Options, Selection, replay};
 //! # use argus_record::{Names, RecordRequest, record};
-//! # use argus_runtime::{A2A3SIM, Device, RunConfig};
+//! # use argus_runtime::{Device, RunConfig};
 //! # let (case, runtime) = argus_scenes::registry::scene("vector_example")?.case(None, None)?;
 //! # let mut prepared = (case.prepare)(runtime);
 //! # let program = prepared.program;
@@ -24,9 +25,9 @@
 //! # record(&mut Device::new(&A2A3SIM), &program, &mut prepared.args, &config, &request, &names, path).result?;
 //!
 //! let dump = Dump::open(path)?;
-//! let code = Code::of(&program);
+//! let code = Code::from_program(&program);
 //! let wanted = Selection { task: Some(dump.record(0).task_id), ..Selection::default() };
-//! let listed = Listing::of(&dump).select(&wanted)?;
+//! let listed = Listing::from_dump(&dump).select(&wanted)?;
 //! let task = CapturedTask::from_dump(&dump, &listed, &code, None)?;
 //! let proof = replay(&task, &code.kernels, &A2A3SIM, &Options::default(), 1)?;
 //! assert!(proof.passed(), "its outputs are those of the run, bit by bit");
@@ -54,7 +55,7 @@
 //! | [`spec`] | arguments from a JSON list |
 //! | [`substitute`] | values for what is missing |
 //! | [`rebuild`] | arguments in a fresh global memory |
-//! | [`mod@run`] | one execution |
+//! | [`execute`] | one execution |
 //! | [`observe`] | looking into the kernel while it runs |
 //! | [`compare`] | the verdict |
 //! | [`capsule`] | a task in one portable file |

@@ -12,51 +12,9 @@
 //! use std::sync::Arc;
 //!
 //! use argus_abi::{ArgDirection, CoreType, DType, FuncId, KernelArgs};
+//! use argus_chip::A2A3SIM;
 //! use argus_runtime::{
-//!     A2A3SIM, Arg, Device, HostArgs, HostTensor, KernelEntry, KernelTable, Orchestration, Program, RunConfig,
-//! };
-//! use argus_tile::{Core, GlobalShape, Tile};
-//!
-//! let double = KernelEntry {
-//!     func_id: FuncId(0),
-//!     name: "double",
-//!     core_type: CoreType::Aiv,
-//!     signature: &[ArgDirection::Inout],
-//!     sources: &[],
-//!     kernel: Arc::new(|core: &mut Core, args: &KernelArgs<'_>| {
-//!         let tile = Tile::vec(DType::F32, 1, 8).at(0);
-//!         let place = core.global_at(args.tensor(0)?, 0, GlobalShape::nd(1, 8))?;
-//!         core.tload(&tile, &place)?;
-//!         core.tmuls(&tile, &tile, 2.0)?;
-//!         core.tstore(&place, &tile)
-//!     }),
-//! };
-//! // Three tasks on the same bytes: each waits for the one before it.
-//! let orchestration = Orchestration::TensormapAndRingbuffer(Arc::new(|graph, args| {
-//!     let x = *args.tensor(0)?;
-//!     for _ in 0..3 {
-//!         graph.submit_aiv(FuncId(0), Arg::new().inout(&x))?;
-//!     }
-//!     Ok(())
-//! }));
-//! let program = Program { kernels: KernelTable::new([double])?, orchestration };
-//!
-//! let bytes = 1f32.to_le_bytes().repeat(8);
-//! let (name, direction) = ("x".into(), ArgDirection::Inout);
-//! let x = HostTensor { name, direction, dtype: DType::F32, shape: vec![1, 8], bytes };
-//! let mut args = HostArgs { tensors: vec![x], scalars: Vec::new() };
-//! let report = Device::new(&A2A3SIM).run(&program, &mut args, &RunConfig::default())?;
-//! assert_eq!(report.tasks, 3);
-//! assert_eq!(args.tensors[0].bytes, 8f32.to_le_bytes().repeat(8));
-//! # Ok::<(), Box<dyn std::error::Error>>(())
-//! ```
-//!
-//! ```
-//! use std::sync::Arc;
-//!
-//! use argus_abi::{ArgDirection, CoreType, DType, FuncId, KernelArgs};
-//! use argus_runtime::{
-//!     A2A3SIM, Arg, Device, HostArgs, HostTensor, KernelEntry, KernelTable, Orchestration, Program, RunConfig,
+//!     Arg, Device, HostArgs, HostTensor, KernelEntry, KernelTable, Orchestration, Program, RunConfig,
 //! };
 //! use argus_tile::{Core, GlobalShape, Tile};
 //!

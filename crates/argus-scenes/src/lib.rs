@@ -4,7 +4,7 @@
 //! wrong in the same way on both sides of a comparison.
 //!
 //! ```
-//! use argus_runtime::A2A3SIM;
+//! use argus_chip::A2A3SIM;
 //! use argus_scenes::play::{PlayOptions, play};
 //! use argus_scenes::registry;
 //!

@@ -3,6 +3,16 @@
 //! What comes in: records and payloads of a dump, and slices as typed. What goes out: text without colour and
 //! without a layout of its own, so that every face (command line, browser) shows the same value the same way.
 //!
+//! ```
+//! use argus_abi::DType;
+//! use argus_text::{Array, number};
+//!
+//! let payload: Vec<u8> = [1.5f32, f32::NAN].iter().flat_map(|value| value.to_le_bytes()).collect();
+//! let array = Array { dtype: DType::F32, payload: &payload };
+//! let shown: Vec<String> = (0..2).filter_map(|index| array.get(index)).map(|n| number(DType::F32, n)).collect();
+//! assert_eq!(shown, ["1.5", "nan"]);
+//! ```
+//!
 //! | module | subject |
 //! |---|---|
 //! | `number` | one number |

@@ -8,14 +8,15 @@
 //! use std::sync::{Arc, atomic::AtomicBool};
 //!
 //! use argus_abi::{CoreType, DType, Tensor};
+//! use argus_chip::A2A3SIM;
 //! use argus_gm::{Fill, GlobalMemory};
-//! use argus_tile::{ClusterPipes, Core, CoreConfig, CoreSizes, CoreStatus, GlobalShape, Tile};
+//! use argus_tile::{ClusterPipes, Core, CoreConfig, CoreStatus, GlobalShape, Tile};
 //!
 //! let memory = Arc::new(GlobalMemory::new());
 //! let buffer = memory.allocate(8 * 4, Fill::Zero)?;
 //! let numbers = Tensor::contiguous(buffer.addr, DType::F32, &[1, 8])?;
 //!
-//! let config = CoreConfig { sizes: CoreSizes::A2A3, core_type: CoreType::Aiv, fill: Fill::Poison };
+//! let config = CoreConfig { sizes: A2A3SIM.core_sizes, core_type: CoreType::Aiv, fill: Fill::Poison };
 //! let status = Arc::new(CoreStatus::new(Arc::new(AtomicBool::new(false))));
 //! let mut core = Core::new(config, memory.clone(), Arc::new(ClusterPipes::new()), status);
 //!

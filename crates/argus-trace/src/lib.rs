@@ -15,11 +15,12 @@
 //! use std::sync::{Arc, atomic::AtomicBool};
 //!
 //! use argus_abi::{CoreType, DType, Member};
+//! use argus_chip::A2A3SIM;
 //! use argus_gm::{Fill, GlobalMemory};
-//! use argus_tile::{ClusterPipes, Core, CoreConfig, CoreSizes, CoreStatus, Tile};
-//! use argus_trace::{Chip, CoreLog, Params, Settings, Sources, Stamp, TaskLog, Timeline, check, write};
+//! use argus_tile::{ClusterPipes, Core, CoreConfig, CoreLog, CoreStatus, Tile};
+//! use argus_trace::{Params, Settings, Sources, Stamp, TaskLog, Timeline, check, write};
 //!
-//! let config = CoreConfig { sizes: CoreSizes::A2A3, core_type: CoreType::Aiv, fill: Fill::Zero };
+//! let config = CoreConfig { sizes: A2A3SIM.core_sizes, core_type: CoreType::Aiv, fill: Fill::Zero };
 //! let status = Arc::new(CoreStatus::new(Arc::new(AtomicBool::new(false))));
 //! let memory = Arc::new(GlobalMemory::new());
 //! let mut core = Core::new(config, memory, Arc::new(ClusterPipes::new()), status);
@@ -30,8 +31,8 @@
 //!
 //! let log = core.take_log().expect("it was started");
 //! let cores = vec![CoreLog { member: Member::Aiv0, block: 0, log }];
-//! let task = TaskLog { name: "twice".into(), chip: Chip::A2a3, cores, buffers: Vec::new() };
-//! let params = Params::of(Chip::A2a3);
+//! let task = TaskLog { name: "twice".into(), chip: &A2A3SIM, cores, buffers: Vec::new() };
+//! let params = Params::for_chip(&A2A3SIM)?;
 //! let timeline = Timeline::new(&task, &params, &Settings::default())?;
 //! assert!(timeline.cycles > 0);
 //!

@@ -5,6 +5,13 @@
 //! answered in the background; so a key never waits, and all of it but `terminal` runs in tests without a
 //! terminal. Nothing is ever written to the dump.
 //!
+//! ```no_run
+//! let dump = argus_dump::read::Dump::open("outputs".as_ref())?;
+//! // Takes the terminal until the user leaves.
+//! argus_tui::browse(dump)?;
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
 //! | module | subject |
 //! |---|---|
 //! | `source` | where records come from |

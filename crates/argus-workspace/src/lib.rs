@@ -11,6 +11,15 @@
 //!                                       workspace ──► collect ──► export, checked   (msprof needed)
 //! ```
 //!
+//! ```no_run
+//! use argus_workspace::{Request, WorkspaceError, generate};
+//!
+//! fn write_workspace(request: &Request) -> Result<usize, WorkspaceError> {
+//!     let project = generate(request, "workspaces/qk".as_ref(), false)?;
+//!     Ok(project.files.len())
+//! }
+//! ```
+//!
 //! | backend | files |
 //! |---|---|
 //! | `simpler` | kernel wrapper, launcher, host program, CMake file, payload of each buffer |
