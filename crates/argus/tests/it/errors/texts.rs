@@ -60,7 +60,6 @@ fn bracketed(text: &str) -> (&str, &str) {
 /// The fields that follow an attribute: those of a variant, or of a struct.
 fn fields(behind: &str) -> &str {
     let open = behind.find(['(', '{', ',', ';']).unwrap_or(behind.len());
-    // Attributes between `#[error]` and the name are brackets of their own kind.
     match behind[open..].chars().next() {
         Some('(' | '{') => bracketed(&behind[open..]).0,
         _ => "",
@@ -82,17 +81,15 @@ fn source_name(fields: &str) -> Option<String> {
         .or_else(|| fields.split([' ', '\n', '{']).any(|word| word == "source:").then(|| "source".to_owned()))
 }
 
-/// Whether the words of an attribute mention a name, in braces of the text or as an argument.
-fn mentions(attribute: &str, name: &str) -> bool {
+/// Whether an attribute prints a name: in braces of its text, or as an argument behind it.
+fn prints(attribute: &str, name: &str) -> bool {
+    let (mut words, mut arguments) = (String::new(), String::new());
+    for (at, piece) in attribute.split('"').enumerate() {
+        if at % 2 == 1 { &mut words } else { &mut arguments }.push_str(piece);
+    }
     let is_part = |letter: char| letter.is_alphanumeric() || letter == '_';
-    attribute.match_indices(name).any(|(at, _)| {
-        let before = attribute[..at].chars().next_back().unwrap_or(' ');
-        let behind = attribute[at + name.len()..].chars().next().unwrap_or(' ');
-        match name {
-            "0" => matches!(before, '{' | '.') && !is_part(behind),
-            _ => !is_part(before) && !is_part(behind) && matches!(before, '{' | ' ' | '(' | '*' | '&'),
-        }
-    })
+    ["}", ":"].iter().any(|end| words.contains(&format!("{{{name}{end}")))
+        || arguments.split(|letter| !is_part(letter)).any(|word| word == name)
 }
 
 /// Each `#[error(...)]` that prints the source of its own variant.
@@ -100,8 +97,7 @@ fn said_twice(text: &str) -> Vec<&str> {
     let mut found = Vec::new();
     for (at, _) in text.match_indices("#[error(") {
         let (attribute, behind) = bracketed(&text[at + 1..]);
-        if let Some(name) = source_name(fields(behind)).filter(|name| mentions(attribute, name)) {
-            assert!(!name.is_empty());
+        if source_name(fields(behind)).is_some_and(|name| prints(attribute, &name)) {
             found.push(attribute);
         }
     }
@@ -134,6 +130,7 @@ fn an_error_that_prints_its_source_is_found() {
         r#"#[error(transparent)] Memory(#[from] MemoryError),"#,
         r#"#[error("{0}")] Zip(ZipError),"#,
         r#"#[error("{source_file} is empty")] Empty { source_file: String, source: io::Error },"#,
+        r#"#[error("cannot read the source {}", path.display())] Read { path: PathBuf, source: io::Error },"#,
         r#"#[error("{site} failed")] Fault { site: Site, #[source] fault: Fault },"#,
         r#"#[error("{0} must be at least 1")] Zero(&'static str), #[error("no")] No(#[from] io::Error),"#,
     ] {
