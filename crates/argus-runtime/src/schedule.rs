@@ -68,6 +68,8 @@ pub struct Scheduler {
     pub crew: Crew,
     /// None: nobody looks at tasks beside the scheduler.
     pub hooks: Option<Hooks>,
+    /// Whether the hooks have a clock: asked so often that one look must do.
+    timed: bool,
     control_threads: Vec<Mutex<ControlThread>>,
     /// Cores with a token that nobody has taken yet.
     runnable: CoreBits,
@@ -94,6 +96,7 @@ impl Scheduler {
         };
         Scheduler {
             control_threads: recorders.into_iter().enumerate().map(control_thread).collect(),
+            timed: hooks.as_ref().is_some_and(|hooks| hooks.clock.is_some()),
             hooks,
             signals: (0..control_threads).map(|_| ControlSignals::default()).collect(),
             cores,
@@ -116,8 +119,9 @@ impl Scheduler {
     }
 
     /// None: nobody wants to know when things happen.
+    #[inline]
     fn clock(&self) -> Option<&Clock> {
-        if cfg!(argus_without_hooks) {
+        if cfg!(argus_without_hooks) || !self.timed {
             return None;
         }
         self.hooks.as_ref()?.clock.as_ref()
@@ -294,7 +298,9 @@ impl Scheduler {
                 payload.args[GLOBAL_CONTEXT_SLOT] = std::ptr::from_ref(&payload.global) as u64;
             }
             *slot = Some(Arc::clone(task));
-            *posted_ns = self.clock().map_or(0, Clock::now);
+            if let Some(clock) = self.clock() {
+                *posted_ns = clock.now();
+            }
         });
         self.runnable.mark(core);
         self.bell.ring();
@@ -348,15 +354,16 @@ impl Scheduler {
         let block = dispatch.payload.local.block_idx as u32;
         cell.activity.begin(task.id, func, block);
         let _partner = launch.waits_for_partners().then(|| self.crew.enter_waiting_kernel());
-        let started_ns = self.clock().map(Clock::now);
+        if let Some(clock) = self.clock() {
+            engine.started_ns = clock.now();
+        }
         let machine = self.cores.core_of(cell, engine);
         let args = KernelArgs::new(&dispatch.payload, &task.args.tensors, task.args.scalars.len());
         machine.begin_kernel(cell.member);
         let result = catch_unwind(AssertUnwindSafe(|| entry.kernel.run(machine, &args)));
         cell.activity.end();
-        if let (Some(clock), Some(started_ns)) = (self.clock(), started_ns) {
-            let (posted_ns, ended_ns) = (dispatch.posted_ns, clock.now());
-            engine.parts.push(PartTime { task: task.id, func, block, posted_ns, started_ns, ended_ns });
+        if let Some(clock) = self.clock() {
+            note_part(clock, engine, dispatch, task);
         }
         let site = || KernelSite {
             task: task.id,
@@ -436,4 +443,17 @@ impl Scheduler {
             ring.clear();
         }
     }
+}
+
+/// Writes down when a kernel ran that has just ended.
+#[cold]
+fn note_part(clock: &Clock, engine: &mut cores::Engine, dispatch: &Dispatch, task: &Task) {
+    engine.parts.push(PartTime {
+        task: task.id,
+        func: FuncId(dispatch.payload.function as u32),
+        block: dispatch.payload.local.block_idx as u32,
+        posted_ns: dispatch.posted_ns,
+        started_ns: engine.started_ns,
+        ended_ns: clock.now(),
+    });
 }

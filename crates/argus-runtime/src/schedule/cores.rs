@@ -67,7 +67,8 @@ pub struct Engine {
     /// Made when the core runs its first kernel.
     pub core: Option<Core>,
     pub last: Option<Token>,
-    /// What it ran, if anybody wants to know.
+    /// When its kernel began, and what it ran before, if anybody wants to know.
+    pub started_ns: u64,
     pub parts: Vec<PartTime>,
 }
 
