@@ -11,7 +11,7 @@ use argus_abi::capture::{
 use zerocopy::FromBytes;
 
 use crate::error::{CaptureError, EntryError};
-use crate::ring::EntryBytes;
+use crate::ring_memory::EntryBytes;
 use crate::transport::RingSource;
 use crate::wait::Idle;
 use argus_facts::Sink;
@@ -316,7 +316,7 @@ pub(crate) mod tests {
 
     use super::*;
     use crate::ledger::settle;
-    use crate::ring::{self, RingCopies, RingLayout};
+    use crate::ring_memory::{self, RingCopies, RingLayout};
     use crate::transport::{Copied, Mapped};
 
     /// One argument whose payload only an urgent look finds.
@@ -449,7 +449,7 @@ pub(crate) mod tests {
             for in_place in [true, false] {
                 let layout = RingLayout { entry_capacity: 4, payload_capacity: 64 };
                 let region = Arc::new(Region::fresh(layout.total_bytes()).unwrap());
-                let (mut producer, consumer, map) = ring::create(region, layout, 0).unwrap();
+                let (mut producer, consumer, map) = ring_memory::create(region, layout, 0).unwrap();
                 for sequence in 0..4 {
                     let mut task = TaskEntry::new_zeroed();
                     task.header = EntryHeader {

@@ -72,7 +72,7 @@
 //! | module | subject |
 //! |---|---|
 //! | [`argus_sync::ring`] | the counters both halves share, and the rules for moving them (checked by loom) |
-//! | `ring` | a ring's memory, which no kernel can address; the only unsafe code |
+//! | `ring_memory` | a ring's memory, which no kernel can address; the only unsafe code |
 //! | `recorder` | device half |
 //! | `transport` | reading a ring in place or by copies |
 //! | `collector`, [`argus_facts::Sink`] | host half |
@@ -82,7 +82,7 @@ mod collector;
 mod error;
 mod ledger;
 mod recorder;
-mod ring;
+mod ring_memory;
 mod session;
 mod status;
 mod transport;

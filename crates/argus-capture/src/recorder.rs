@@ -15,7 +15,7 @@ use argus_gm::view::{Gather, MoveError};
 use argus_sync::ring::Backoff;
 use zerocopy::{Immutable, IntoBytes};
 
-use crate::ring::ProducerHalf;
+use crate::ring_memory::ProducerHalf;
 
 /// What a recorder does when its ring is full.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -12,7 +12,7 @@ use crate::collector::{Collector, Tally};
 use crate::error::{CaptureError, ConfigError};
 use crate::ledger::{Account, settle};
 use crate::recorder::{RingRecorder, WhenFull};
-use crate::ring::{self, ConsumerHalf, ProducerHalf, RingCopies, RingLayout, RingMap};
+use crate::ring_memory::{self, ConsumerHalf, ProducerHalf, RingCopies, RingLayout, RingMap};
 use crate::status::CaptureStatus;
 use crate::transport::{Copied, Mapped, RingSource};
 use crate::wait::HostBackoff;
@@ -126,7 +126,7 @@ impl<S: Sink + 'static> Session<S> {
         for number in 0..config.rings {
             // Memory of its own, which no kernel can address.
             let region = Arc::new(Region::fresh(layout.total_bytes())?);
-            let handles = ring::create(region, layout, number as u16);
+            let handles = ring_memory::create(region, layout, number as u16);
             let (producer, consumer, map) = handles.ok_or(CaptureError::Config(ConfigError::Unaligned))?;
             producers.push(producer);
             consumers.push(consumer);

@@ -2,7 +2,7 @@
 
 use std::sync::atomic::Ordering;
 
-use crate::ring::RingMap;
+use crate::ring_memory::RingMap;
 
 /// The state of all rings, seen from outside. Looks at counters only; costs the rings nothing.
 #[derive(Debug)]

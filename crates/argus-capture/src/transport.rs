@@ -12,7 +12,7 @@ pub use mapped::Mapped;
 use argus_sync::ring::{ConsumerCursor, RING_MAGIC, RING_VERSION, RingShape};
 
 use crate::error::{CaptureError, RingError};
-use crate::ring::{EntryBytes, RingLayout};
+use crate::ring_memory::{EntryBytes, RingLayout};
 
 /// The consuming side of one ring.
 pub trait RingSource: Send {

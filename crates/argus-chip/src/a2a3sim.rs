@@ -24,7 +24,7 @@ pub const A2A3SIM: Chip = Chip {
     vector_unit: VectorUnit::Repeats,
     moves: Moves::V1,
     handover: Handover::ThroughGlobalMemory,
-    timing: include_str!("../data/a2a3.json"),
+    timing: include_str!("../timing/a2a3sim.json"),
     vendor: VendorNames {
         simulator_dir: "dav_2201",
         soc_version: "Ascend910B1",

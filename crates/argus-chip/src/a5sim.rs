@@ -24,7 +24,7 @@ pub const A5SIM: Chip = Chip {
     vector_unit: VectorUnit::Functions,
     moves: Moves::V2,
     handover: Handover::Direct,
-    timing: include_str!("../data/a5.json"),
+    timing: include_str!("../timing/a5sim.json"),
     vendor: VendorNames {
         simulator_dir: "dav_3510",
         soc_version: "Ascend950PR_9599",

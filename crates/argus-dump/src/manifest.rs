@@ -4,7 +4,7 @@ use std::sync::mpsc::channel;
 
 use argus_abi::capture::{argument_flags, skip_reason};
 use argus_abi::{DType, Kind, Role, Stage};
-use argus_facts::{FuncIds, KernelInfo, kernel::joined_names};
+use argus_facts::{FuncIds, KernelInfo, kernel_info::joined_names};
 
 use crate::info::{DumpInfo, DumpSummary, RunEnd};
 use crate::journal::{ArgumentRecord, SkipRecord, TaskRecord, marks};

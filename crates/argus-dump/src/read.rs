@@ -12,8 +12,8 @@
 //! | `locate` | from what a user typed to the files of a dump |
 //! | `dump` | the dump: records, payloads, how it ended, what it lost |
 //! | `record` | one captured argument, whatever wrote it down |
-//! | `ours` | a journal as a table of records |
-//! | `foreign` | a manifest as a table of records: April, June, August, and ours without its journal |
+//! | `from_journal` | a journal as a table of records |
+//! | `from_manifest` | a manifest as a table of records: April, June, August, and ours without its journal |
 //! | `head` | what a manifest says about itself |
 //! | `entry`, `statistics` | one entry of a manifest; and its statistics |
 //! | `row` | the entries of a manifest in memory |
@@ -26,12 +26,12 @@
 mod dump;
 mod entry;
 mod error;
-mod foreign;
+mod from_journal;
+mod from_manifest;
 mod graph_file;
 mod head;
 mod json;
 mod locate;
-mod ours;
 mod record;
 mod row;
 mod run_facts;
@@ -42,9 +42,9 @@ pub(crate) use dump::Records;
 pub use dump::{Dump, Ending, FormatVersion, Losses, Skip};
 pub(crate) use entry::is_row_major;
 pub use error::{Lack, OpenError, PayloadError, TimesError};
-pub(crate) use foreign::Listed;
+pub(crate) use from_journal::Table;
+pub(crate) use from_manifest::Listed;
 pub(crate) use graph_file::parse as parse_graph;
-pub(crate) use ours::Table;
 pub use record::{Record, Scalar};
 pub(crate) use row::flag;
 pub use run_facts::RunFacts;

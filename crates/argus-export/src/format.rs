@@ -13,6 +13,43 @@ use crate::Options;
 use crate::names::Names;
 use crate::report::Progress;
 
+/// A format that records can be exported to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Format {
+    /// One text file per record, as the reference's viewer writes it.
+    Txt,
+    /// One NumPy file per record, and `index.json`.
+    Npy,
+    /// One NumPy archive, `tensors.npz`, and `index.json`.
+    Npz,
+    /// One file, `tensors.safetensors`.
+    Safetensors,
+    /// One row per record with metadata and statistics, `records.parquet`.
+    Parquet,
+    /// The same as text, `records.csv`.
+    Csv,
+}
+
+impl Format {
+    pub const ALL: [Format; 6] =
+        [Format::Txt, Format::Npy, Format::Npz, Format::Safetensors, Format::Parquet, Format::Csv];
+
+    pub const fn name(self) -> &'static str {
+        match self {
+            Format::Txt => "txt",
+            Format::Npy => "npy",
+            Format::Npz => "npz",
+            Format::Safetensors => "safetensors",
+            Format::Parquet => "parquet",
+            Format::Csv => "csv",
+        }
+    }
+
+    pub fn from_name(name: &str) -> Option<Format> {
+        Format::ALL.into_iter().find(|format| format.name() == name)
+    }
+}
+
 /// What is exported, the same for every format.
 pub(crate) struct Job<'a> {
     pub(crate) dump: &'a Dump,

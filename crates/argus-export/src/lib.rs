@@ -66,6 +66,7 @@ use argus_dump::read::Dump;
 
 pub use convert::{Target, convert};
 pub use error::ExportError;
+pub use format::Format;
 pub use format::csv::write as write_csv;
 pub use format::parquet::FILE as PARQUET_FILE;
 pub use report::{Group, Report};
@@ -74,43 +75,6 @@ use format::Job;
 use names::Names;
 use output::Output;
 use report::Progress;
-
-/// A format that records can be exported to.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Format {
-    /// One text file per record, as the reference's viewer writes it.
-    Txt,
-    /// One NumPy file per record, and `index.json`.
-    Npy,
-    /// One NumPy archive, `tensors.npz`, and `index.json`.
-    Npz,
-    /// One file, `tensors.safetensors`.
-    Safetensors,
-    /// One row per record with metadata and statistics, `records.parquet`.
-    Parquet,
-    /// The same as text, `records.csv`.
-    Csv,
-}
-
-impl Format {
-    pub const ALL: [Format; 6] =
-        [Format::Txt, Format::Npy, Format::Npz, Format::Safetensors, Format::Parquet, Format::Csv];
-
-    pub const fn name(self) -> &'static str {
-        match self {
-            Format::Txt => "txt",
-            Format::Npy => "npy",
-            Format::Npz => "npz",
-            Format::Safetensors => "safetensors",
-            Format::Parquet => "parquet",
-            Format::Csv => "csv",
-        }
-    }
-
-    pub fn from_name(name: &str) -> Option<Format> {
-        Format::ALL.into_iter().find(|format| format.name() == name)
-    }
-}
 
 /// How records are exported.
 #[derive(Clone, Copy, Debug, Default)]

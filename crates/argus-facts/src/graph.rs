@@ -2,7 +2,7 @@
 
 use argus_abi::{EdgeReason, TaskId};
 
-use crate::kernel::{self, KernelInfo};
+use crate::kernel_info::{self, KernelInfo};
 use crate::task::TaskInfo;
 
 /// A task waits for another.
@@ -68,12 +68,12 @@ impl Graph {
     }
 
     pub fn kernel(&self, func_id: i32) -> Option<&KernelInfo> {
-        kernel::find(&self.kernels, func_id)
+        kernel_info::find(&self.kernels, func_id)
     }
 
     /// The different kernels of a task, joined with `+`.
     pub fn kernel_names(&self, func_ids: &[i32]) -> String {
-        kernel::joined_names(func_ids, |id| self.kernel(id).map(|kernel| kernel.name.as_str()))
+        kernel_info::joined_names(func_ids, |id| self.kernel(id).map(|kernel| kernel.name.as_str()))
     }
 
     /// Positions of the tasks that the task at `position` waits for, ascending, each once.

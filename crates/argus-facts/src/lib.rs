@@ -21,7 +21,7 @@
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`kernel`] | a kernel of the program, and the kernels of a task |
+//! | [`kernel_info`] | a kernel of the program, and the kernels of a task |
 //! | [`task`] | a task as the run left it |
 //! | [`graph`] | tasks, kernels and edges, with quick ways from a task to its neighbours |
 //! | [`call`] | one task as a reference sees it: arguments in, expected outputs out |
@@ -37,7 +37,7 @@
 pub mod call;
 pub mod cause;
 pub mod graph;
-pub mod kernel;
+pub mod kernel_info;
 pub mod ledger;
 pub mod number;
 pub mod select;
@@ -48,7 +48,7 @@ pub mod times;
 pub use call::{Argument, Call, Expected, NoReference, References};
 pub use cause::with_causes;
 pub use graph::{Edge, Graph};
-pub use kernel::{FuncIds, KernelInfo};
+pub use kernel_info::{FuncIds, KernelInfo};
 pub use ledger::{Ledger, RingLedger};
 pub use select::{Candidate, Condition, Decision, Level, Selection, Selector, SelectorError, Subject};
 pub use sink::Sink;

@@ -3,7 +3,7 @@
 use argus_abi::capture::{EntryHeader, TaskEntry};
 use argus_abi::{CoreSet, TaskId, TaskState};
 
-use crate::kernel::FuncIds;
+use crate::kernel_info::FuncIds;
 
 /// A task that completed or will never run any further.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

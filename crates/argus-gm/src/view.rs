@@ -161,7 +161,7 @@ pub fn scatter(memory: &GlobalMemory, view: &Tensor, bytes: &[u8]) -> Result<(),
     }
     let range = touched(view, dtype).ok_or(MoveError::Shape)?;
     let window = memory.window(range.start, range.end - range.start)?;
-    if view.is_dense() && view.start_offset * u64::from(dtype.bits()) % 8 == 0 {
+    if view.is_dense() && (view.start_offset * u64::from(dtype.bits())).is_multiple_of(8) {
         return Ok(window.write(range.start, bytes)?);
     }
     let (length, addresses) = view.byte_runs().ok_or(MoveError::SharedBytes)?;

@@ -5,7 +5,7 @@ use argus_abi::{CoreType, Member};
 use argus_dump::read::Dump;
 use argus_runtime::{KernelTable, Orchestration, Program};
 
-use crate::select::SelectError;
+use crate::choose::SelectError;
 use crate::task::MemberKernel;
 
 /// The kernels of a program, and how they take their arguments.

@@ -7,8 +7,8 @@ use argus_gm::view::MoveError;
 use thiserror::Error;
 
 use crate::capsule::CapsuleError;
+use crate::choose::SelectError;
 use crate::observe::LookError;
-use crate::select::SelectError;
 use crate::spec::SpecError;
 use crate::substitute::SubstituteError;
 

@@ -9,10 +9,10 @@ use argus_dump::read::{Dump, FormatVersion, Record, Scalar};
 use argus_facts::with_causes;
 use argus_gm::Fill;
 
+use crate::choose::{Listed, SelectError};
 use crate::code::Code;
 use crate::error::{ArgumentError, ReplayError};
 use crate::members::{members, recorded_members};
-use crate::select::{Listed, SelectError};
 use crate::task::{Argument, CapturedTask, Content, Identity, TensorArgument, What};
 
 impl CapturedTask {

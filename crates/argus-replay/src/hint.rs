@@ -2,8 +2,8 @@
 //!
 //! A hint says what to change. How that is typed belongs to whoever talks to the user.
 
+use crate::choose::SelectError;
 use crate::error::ReplayError;
-use crate::select::SelectError;
 
 /// A way out of an error.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

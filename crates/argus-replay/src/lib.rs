@@ -13,7 +13,7 @@
 //! ```
 //! use argus_chip::A2A3SIM;
 //! use argus_dump::read::Dump;
-//! use argus_replay::{CapturedTask, Code, Listing, Options, Selection, replay};
+//! use argus_replay::{CapturedTask, Code, Listing, Options, TaskChoice, replay};
 //! # use argus_record::{Names, RecordRequest, record};
 //! # use argus_runtime::{Device, RunConfig};
 //! # let (case, runtime) = argus_scenes::registry::scene("vector_example")?.case(None, None)?;
@@ -26,7 +26,7 @@
 //!
 //! let dump = Dump::open(path)?;
 //! let code = Code::from_program(&program);
-//! let wanted = Selection { task: Some(dump.record(0).task_id), ..Selection::default() };
+//! let wanted = TaskChoice { task: Some(dump.record(0).task_id), ..TaskChoice::default() };
 //! let listed = Listing::from_dump(&dump).select(&wanted)?;
 //! let task = CapturedTask::from_dump(&dump, &listed, &code, None)?;
 //! let proof = replay(&task, &code.kernels, &A2A3SIM, &Options::default(), 1)?;
@@ -48,7 +48,7 @@
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`select`] | which task |
+//! | [`choose`] | which task |
 //! | [`task`] | a task and its arguments, as plain values |
 //! | `from_dump`, `members` | how a dump tells of a task; and where its kernels ran |
 //! | [`code`] | the kernels of a program |
@@ -61,6 +61,7 @@
 //! | [`capsule`] | a task in one portable file |
 
 pub mod capsule;
+pub mod choose;
 pub mod code;
 pub mod compare;
 pub mod error;
@@ -70,12 +71,12 @@ mod hint;
 mod members;
 pub mod observe;
 pub mod rebuild;
-pub mod select;
 pub mod spec;
 pub mod substitute;
 pub mod task;
 
 pub use capsule::{Capsule, CapsuleDamage, CapsuleError};
+pub use choose::{Listed, Listing, SelectError, TaskChoice};
 pub use code::Code;
 pub use compare::{Difference, Judgement, Proof, Verdict, replay};
 pub use error::{ArgumentError, ReplayError};
@@ -83,7 +84,6 @@ pub use execute::{Buffer, Options, Outcome, run};
 pub use hint::Hint;
 pub use observe::{LookError, Observation, Probe, Sighting, Watch};
 pub use rebuild::{Poison, Rebuilt};
-pub use select::{Listed, Listing, SelectError, Selection};
 pub use spec::SpecError;
 pub use substitute::{Substitute, SubstituteError, Value};
 pub use task::{Argument, CapturedTask, Content, Identity, MemberKernel, TensorArgument, What};

@@ -30,8 +30,8 @@ use crate::schedule::clock::Clock;
 use crate::schedule::cores::Cores;
 use crate::schedule::crew::{Crew, panic_message};
 use crate::schedule::hooks::Hooks;
-use crate::schedule::ring::Ring;
 use crate::schedule::task::Task;
+use crate::schedule::task_ring::Ring;
 use crate::watch::Watch;
 
 pub use alone::Alone;

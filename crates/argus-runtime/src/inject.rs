@@ -20,7 +20,7 @@ use std::str::FromStr;
 use argus_abi::TaskId;
 use thiserror::Error;
 
-use crate::kernels::KernelTable;
+use crate::kernel_table::KernelTable;
 
 pub(crate) use hook::{Injector, Next};
 

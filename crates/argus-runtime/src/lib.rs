@@ -54,7 +54,7 @@
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`config`], [`program`], [`kernels`] | what a caller chooses and hands over |
+//! | [`config`], [`program`], [`kernel_table`] | what a caller chooses and hands over |
 //! | [`graph`] | three builders: how a task gets its edges and its memory |
 //! | `schedule` | one path from "ready" to "reclaimed" |
 //! | [`device`] | one run from arguments to results; `monitor` watches it |
@@ -71,7 +71,7 @@ pub mod device;
 pub mod error;
 pub mod graph;
 pub mod inject;
-pub mod kernels;
+pub mod kernel_table;
 mod monitor;
 pub mod program;
 mod schedule;
@@ -87,7 +87,7 @@ pub use graph::frame::ScopeMode;
 pub use graph::hbg::{Hbg, SlotInfo};
 pub use graph::trb::Trb;
 pub use inject::{Injected, Injection, InjectionError, InjectionKind};
-pub use kernels::{KernelEntry, KernelTable, SourceFile};
+pub use kernel_table::{KernelEntry, KernelTable, SourceFile};
 pub use program::{EntryArgs, HostArgs, HostTensor, Orchestration, Program};
 pub use schedule::task::{ArgumentDescription, Launch, Shape, TaskArgs};
 pub use watch::{Look, Watch};

@@ -11,7 +11,7 @@ use crate::error::{ConfigError, Fatal};
 use crate::graph::abg::Abg;
 use crate::graph::hbg::Hbg;
 use crate::graph::trb::Trb;
-use crate::kernels::{KernelEntry, KernelTable};
+use crate::kernel_table::{KernelEntry, KernelTable};
 
 /// A function that describes a graph through a builder `B`.
 pub type Entry<B> = Arc<dyn Fn(&mut B, &EntryArgs) -> Result<(), Fatal> + Send + Sync>;

@@ -17,8 +17,8 @@ pub mod cores;
 pub mod crew;
 pub mod hooks;
 pub mod outcome;
-pub mod ring;
 pub mod task;
+pub mod task_ring;
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -31,7 +31,7 @@ use argus_tile::FaultKind;
 use rustc_hash::FxHashSet;
 
 use crate::error::{KernelSite, RunError};
-use crate::kernels::KernelTable;
+use crate::kernel_table::KernelTable;
 use argus_capture::Recorder;
 use argus_facts::{CoreTimes, Edge, PartTime, RunTimes};
 use capture::Capture;
@@ -41,8 +41,8 @@ use cores::{CoreBits, Cores, Dispatch};
 use crew::Crew;
 use hooks::Hooks;
 use outcome::Outcome;
-use ring::Ring;
 use task::{Shape, Task, Work};
+use task_ring::Ring;
 
 /// Tasks that wait for cores.
 #[derive(Debug, Default)]

@@ -53,7 +53,6 @@
 //! |---|---|
 //! | `core` | a core, and how it issues an instruction |
 //! | `kernel` | what runs on it |
-//! | `tile`, `layout`, `space`, `sizes` | operands on the core |
 //! | `global` | operands in global memory |
 //! | `scalar`, `number` | values, and how they are rounded |
 //! | `memory`, `store` | the bytes of a core, and the checks before they are touched |

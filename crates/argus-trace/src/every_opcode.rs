@@ -13,10 +13,10 @@ use argus_tile::{
 };
 use serde_json::{Value, json};
 
+use crate::footprint::{Memory, Regions};
 use crate::lower::{Channels, lower};
 use crate::machine::{Instr, Mnemonic};
 use crate::params::Params;
-use crate::region::{Memory, Regions};
 
 const X: Tile = Tile::vec(DType::F32, 16, 64).at(0);
 const Y: Tile = Tile::vec(DType::F32, 16, 64).at(0x2000);

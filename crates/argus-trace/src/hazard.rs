@@ -11,9 +11,9 @@ use argus_tile::Pipe;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
+use crate::footprint::{Access, Memory, Region, Regions};
 use crate::input::TaskLog;
 use crate::machine::{Instr, NONE, Role};
-use crate::region::{Access, Memory, Region, Regions};
 use crate::schedule::{Program, Step, StepKind};
 
 /// Pipes of the cores of one block.

@@ -61,7 +61,7 @@
 //! | `input`, `params` | the logs of a task; the numbers of the model |
 //! | `machine`, `lower` | machine instructions, and how tile instructions become some |
 //! | `schedule` | times, flags, channels between cores, deadlocks |
-//! | `region`, `hazard` | the bytes of an operand; accesses that nothing orders |
+//! | `footprint`, `hazard` | the bytes of an operand; accesses that nothing orders |
 //! | `site` | addresses and source lines |
 //! | `timeline`, `summary` | the results |
 //! | `detail`, `text` | operand texts, numbers as text |
@@ -73,13 +73,13 @@ mod check;
 mod detail;
 #[cfg(test)]
 mod every_opcode;
+mod footprint;
 mod hazard;
 mod input;
 mod lower;
 mod machine;
 mod params;
 mod perfetto;
-mod region;
 mod run_timeline;
 mod schedule;
 mod site;

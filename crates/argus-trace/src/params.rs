@@ -5,7 +5,7 @@
 //! one that the set knows, every number finite and not negative; anything else is an error that names it.
 
 mod changes;
-mod rows;
+mod row_names;
 
 use std::collections::BTreeMap;
 use std::path::{Path as FilePath, PathBuf};
@@ -16,7 +16,7 @@ use serde_json::{Map, Value, json};
 
 use crate::machine::{Path, VectorInstr};
 use changes::Changes;
-use rows::{ROW_EXPAND, ROWS, WIDTHS};
+use row_names::{ROW_EXPAND, ROWS, WIDTHS};
 
 /// More would be a mistake, and sums stay far from the end of the counters.
 const LARGEST: f64 = 1e9;
@@ -176,14 +176,14 @@ impl Params {
 
     fn resolve(chip: &'static Chip, mut set: Map<String, Value>, file: &str) -> Result<Params, ParamsError> {
         if let Some(Value::Object(rows)) = set.get_mut("vector") {
-            rows::copy_same(rows);
+            row_names::copy_same(rows);
         }
         let set: Set = serde_json::from_value(Value::Object(set))
             .map_err(|source| ParamsError::Syntax { file: file.to_owned(), source })?;
         let missing = |row: &str| ParamsError::MissingRow { chip: chip.hardware, row: row.to_owned() };
         let row = |name: &str, width: &str, rows: &str| {
             let found =
-                rows::candidates(name, width, rows).iter().find_map(|key| set.vector.get(key)).cloned();
+                row_names::candidates(name, width, rows).iter().find_map(|key| set.vector.get(key)).cloned();
             found.ok_or_else(|| missing(name))
         };
         let mut vector = Vec::with_capacity(VectorInstr::ALL.len());
@@ -321,7 +321,7 @@ mod tests {
             let same = Params::with_changes(chip, &numbers(&set).to_string(), "itself").unwrap();
             assert_eq!(same.name(), params.name());
             for (key, row) in set["vector"].as_object().unwrap() {
-                assert!(rows::is_cost_row(key) || key == ROW_EXPAND, "{key}");
+                assert!(row_names::is_cost_row(key) || key == ROW_EXPAND, "{key}");
                 assert!(!row["source"].as_str().unwrap().is_empty());
             }
         }

@@ -8,12 +8,12 @@ use argus_tile::{OperandPlace, Space};
 use rustc_hash::FxHashMap;
 use serde::Serialize;
 
+use crate::footprint::Memory;
 use crate::hazard::{self, Found, Side};
 use crate::input::{GlobalBuffer, TaskLog, core_name};
 use crate::lower::{Channel, Channels, lower};
 use crate::machine::{At, Instr, Role, Track};
 use crate::params::Params;
-use crate::region::Memory;
 use crate::schedule::{Pair, Program, Stuck, schedule};
 use crate::site::{self, Site};
 use crate::text::Ticks;

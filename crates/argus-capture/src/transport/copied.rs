@@ -11,7 +11,7 @@ use thiserror::Error;
 
 use super::{RingSource, check_counters, check_shape};
 use crate::error::CaptureError;
-use crate::ring::{EntryBytes, RingLayout, Span};
+use crate::ring_memory::{EntryBytes, RingLayout, Span};
 
 /// What was to be copied is not the ring's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Error)]

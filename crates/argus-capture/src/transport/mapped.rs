@@ -2,7 +2,7 @@
 
 use super::{RingSource, check_counters, check_shape};
 use crate::error::CaptureError;
-use crate::ring::{ConsumerHalf, EntryBytes};
+use crate::ring_memory::{ConsumerHalf, EntryBytes};
 
 /// A ring that is read where it lies.
 #[derive(Debug)]

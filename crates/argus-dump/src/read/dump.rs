@@ -13,12 +13,12 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 use argus_abi::{Kind, Stage, TaskId};
-use argus_facts::{Graph, RunTimes, kernel::joined_names};
+use argus_facts::{Graph, RunTimes, kernel_info::joined_names};
 
 use super::error::{OpenError, PayloadError, TimesError};
-use super::foreign::Listed;
+use super::from_journal::Table;
+use super::from_manifest::Listed;
 use super::locate::{DumpFiles, locate, newest};
-use super::ours::Table;
 use super::record::Record;
 use super::run_facts::RunFacts;
 use crate::map::Bytes;

@@ -80,7 +80,7 @@ fn entries(share: &str, list: ListName) -> Option<Rows> {
 
 #[cfg(test)]
 mod tests {
-    use super::super::foreign::whole;
+    use super::super::from_manifest::whole;
     use super::*;
 
     const ENTRY: &str = r#"{"task_id": "0xTASK", "func_id": [1], "arg_index": 0, "role": "input", "stage": "before_dispatch", "kind": "tensor", "dtype": "INT8", "is_contiguous": true, "shape": [4], "strides": [1], "start_offset": 0, "numel": 4, "bin_offset": 0, "bin_size": 4, "kernel": "KTASK", "time_ns": TASK, "truncated": false, "overwritten": false}"#;

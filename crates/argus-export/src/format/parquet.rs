@@ -129,7 +129,7 @@ fn payloads(
             fits
         });
         match payload {
-            Some(bytes) => column.write_batch(&[ByteArray::from(&bytes[..])], Some(&[1]), None)?,
+            Some(bytes) => column.write_batch(&[ByteArray::from(bytes)], Some(&[1]), None)?,
             None => column.write_batch(&[], Some(&[0]), None)?,
         };
     }

@@ -2,7 +2,7 @@
 
 use argus_chip::{A2A3SIM, A5SIM, Chip};
 use argus_record::RecordRequest;
-use argus_replay::{CapturedTask, Judgement, Listing, Options, Selection, replay};
+use argus_replay::{CapturedTask, Judgement, Listing, Options, TaskChoice, replay};
 use argus_scenes::registry::{Case, RuntimeKind, Scene, scenes};
 
 use crate::setup::{Recorded, long};
@@ -18,7 +18,7 @@ fn assert_every_task(scene: &Scene, case: &'static Case, runtime: RuntimeKind, p
     let mut compared = 0;
     for task in graph.tasks.iter().filter(|task| !task.func_ids.is_empty()) {
         let about = format!("{} {} {runtime} {}: {:#x}", scene.name, case.name, platform.name, task.id);
-        let selection = Selection { task: Some(task.id), ..Selection::default() };
+        let selection = TaskChoice { task: Some(task.id), ..TaskChoice::default() };
         let listed = listing.select(&selection).unwrap();
         let captured = CapturedTask::from_dump(&dump, &listed, &recorded.code, None)
             .unwrap_or_else(|error| panic!("{about}: {error}"));

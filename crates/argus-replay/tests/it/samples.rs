@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use argus_chip::Chip;
 use argus_dump::read::Dump;
-use argus_replay::{CapturedTask, Code, Judgement, Listing, Options, Selection, Substitute, replay};
+use argus_replay::{CapturedTask, Code, Judgement, Listing, Options, Substitute, TaskChoice, replay};
 use argus_scenes::isolated;
 use argus_scenes::registry::{self, RuntimeKind};
 
@@ -111,7 +111,7 @@ fn check(directory: &Path, sample: &Sample, differ: &mut Vec<String>) -> usize {
     ids.dedup();
     let mut complete = 0;
     for id in ids {
-        let listed = listing.select(&Selection { task: Some(id), ..Selection::default() }).unwrap();
+        let listed = listing.select(&TaskChoice { task: Some(id), ..TaskChoice::default() }).unwrap();
         let mut task = CapturedTask::from_dump(&dump, &listed, &code, None).unwrap();
         let kernel = task.identity.kernel_names();
         let about = format!("{} {id:#x} {kernel}", sample.directory);

@@ -2,7 +2,7 @@
 
 use argus_abi::TaskId;
 use argus_chip::A2A3SIM;
-use argus_replay::{Hint, Listing, Selection};
+use argus_replay::{Hint, Listing, TaskChoice};
 use argus_scenes::registry::RuntimeKind;
 
 use crate::setup::Recorded;
@@ -11,10 +11,11 @@ use crate::setup::Recorded;
 fn tasks_are_found_by_id_by_name_and_by_their_exact_set() {
     let recorded = Recorded::named("paged_attention", "CaseSmall1", RuntimeKind::Trb, &A2A3SIM);
     let listing = Listing::from_dump(&recorded.dump());
-    let find = |selection: Selection| listing.select(&selection).map(|listed| listed.task);
-    let kernel = |name: &str, nth| find(Selection { kernel: Some(name.into()), nth, ..Selection::default() });
-    let set = |ids: &[i32]| find(Selection { func_ids: Some(ids.into()), ..Selection::default() });
-    let task = |id| find(Selection { task: Some(id), ..Selection::default() });
+    let find = |selection: TaskChoice| listing.select(&selection).map(|listed| listed.task);
+    let kernel =
+        |name: &str, nth| find(TaskChoice { kernel: Some(name.into()), nth, ..TaskChoice::default() });
+    let set = |ids: &[i32]| find(TaskChoice { func_ids: Some(ids.into()), ..TaskChoice::default() });
+    let task = |id| find(TaskChoice { task: Some(id), ..TaskChoice::default() });
 
     // Three blocks of context: three rounds of QK, SF, PV, UP.
     let all: Vec<TaskId> = (0..3).map(|nth| kernel("SF", nth).unwrap()).collect();
@@ -31,11 +32,11 @@ fn tasks_are_found_by_id_by_name_and_by_their_exact_set() {
     let missing = says(task(TaskId::new(0, 0xdead)));
     assert!(missing.starts_with("there is no task 0xdead; there are 0x"), "{missing}");
     assert!(missing.contains("(QK)"), "{missing}");
-    let nothing = find(Selection::default()).unwrap_err();
+    let nothing = find(TaskChoice::default()).unwrap_err();
     assert!(nothing.to_string().starts_with("no task is named; there are 0x"), "{nothing}");
     assert_eq!(nothing.hint(), Some(Hint::NameTask));
     let other =
-        says(find(Selection { task: Some(all[0]), kernel: Some("QK".into()), ..Selection::default() }));
+        says(find(TaskChoice { task: Some(all[0]), kernel: Some("QK".into()), ..TaskChoice::default() }));
     assert_eq!(other, format!("task {:#x} runs SF, not 'QK'", all[0]));
 }
 
@@ -43,12 +44,14 @@ fn tasks_are_found_by_id_by_name_and_by_their_exact_set() {
 fn a_mix_is_found_by_one_of_its_kernels_by_all_and_by_its_set() {
     let recorded = Recorded::named("pipe_mix", "default", RuntimeKind::Trb, &A2A3SIM);
     let listing = Listing::from_dump(&recorded.dump());
-    let find = |selection: Selection| listing.select(&selection).map(|listed| listed.task);
-    let by_name = |name: &str| find(Selection { kernel: Some(name.into()), nth: 2, ..Selection::default() });
+    let find = |selection: TaskChoice| listing.select(&selection).map(|listed| listed.task);
+    let by_name =
+        |name: &str| find(TaskChoice { kernel: Some(name.into()), nth: 2, ..TaskChoice::default() });
     let one = by_name("pop_add_bias").unwrap();
     assert_eq!(by_name("matmul_push"), Ok(one));
     assert_eq!(by_name("matmul_push+pop_add_bias"), Ok(one));
-    let by_set = |ids: &[i32]| find(Selection { func_ids: Some(ids.into()), nth: 2, ..Selection::default() });
+    let by_set =
+        |ids: &[i32]| find(TaskChoice { func_ids: Some(ids.into()), nth: 2, ..TaskChoice::default() });
     assert_eq!(by_set(&[0, 1, 1]), Ok(one));
     assert_eq!(by_set(&[1, 0]), Ok(one));
     assert!(by_set(&[0]).is_err());

@@ -3,7 +3,7 @@
 use argus_chip::Chip;
 use argus_dump::read::Dump;
 use argus_record::{Names, RecordRequest, record};
-use argus_replay::{CapturedTask, Code, Listing, Proof, Selection, replay};
+use argus_replay::{CapturedTask, Code, Listing, Proof, TaskChoice, replay};
 use argus_runtime::{Device, RunConfig};
 use argus_scenes::registry::{self, Case, RuntimeKind};
 use tempfile::TempDir;
@@ -52,7 +52,7 @@ impl Recorded {
     /// The `nth` task that runs `kernel`.
     pub fn task(&self, kernel: &str, nth: usize) -> CapturedTask {
         let dump = self.dump();
-        let selection = Selection { kernel: Some(kernel.into()), nth, ..Selection::default() };
+        let selection = TaskChoice { kernel: Some(kernel.into()), nth, ..TaskChoice::default() };
         let listed = Listing::from_dump(&dump).select(&selection).unwrap();
         CapturedTask::from_dump(&dump, &listed, &self.code, None).unwrap()
     }

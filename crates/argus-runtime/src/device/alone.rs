@@ -15,7 +15,7 @@ use argus_gm::GlobalMemory;
 use super::{Device, RunReport};
 use crate::config::RunConfig;
 use crate::error::{ConfigError, Fatal, RunError};
-use crate::kernels::KernelTable;
+use crate::kernel_table::KernelTable;
 use crate::monitor;
 use crate::schedule::Scheduler;
 use crate::schedule::cores::Cores;

@@ -8,8 +8,8 @@ use smallvec::SmallVec;
 use crate::error::Fatal;
 use crate::graph::arg::{Arg, MixedKernels, TaskOutputs, TensorArg, TensorCreateInfo};
 use crate::graph::frame::{Frame, ScopeMode};
-use crate::schedule::ring::Lookup;
 use crate::schedule::task::{Task, Work};
+use crate::schedule::task_ring::Lookup;
 
 /// The orchestration's handle. Every call fails once the run is fatal; pass the error on.
 pub struct Abg {

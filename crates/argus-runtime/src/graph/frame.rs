@@ -15,8 +15,8 @@ use crate::config::{RINGS, RunConfig};
 use crate::error::{Fatal, RunError};
 use crate::graph::arg::{Arg, MixedKernels, TaskOutputs, TensorArg, TensorCreateInfo};
 use crate::schedule::Scheduler;
-use crate::schedule::ring::{Lookup, Reservation, Ring, Shortage, padded};
 use crate::schedule::task::{Launch, Shape, Task, TaskArgs, Work};
+use crate::schedule::task_ring::{Lookup, Reservation, Ring, Shortage, padded};
 
 /// Scopes may nest this deep.
 pub const MAX_SCOPE_DEPTH: usize = 64;

@@ -11,8 +11,8 @@ use crate::error::Fatal;
 use crate::graph::arg::{Arg, MixedKernels, TaskOutputs, TensorArg, TensorCreateInfo};
 use crate::graph::frame::{Frame, ScopeMode};
 use crate::graph::tensormap::{Found, TensorMap, WaitsFor};
-use crate::schedule::ring::Lookup;
 use crate::schedule::task::{Task, Work};
+use crate::schedule::task_ring::Lookup;
 
 /// The producers of one task, each once, with the first reason found.
 type Producers = SmallVec<[(Found, EdgeReason); 8]>;

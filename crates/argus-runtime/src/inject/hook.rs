@@ -15,7 +15,7 @@ use argus_sync::relock;
 
 use super::damage::{Distance, damage, distance};
 use super::{Injected, Injection, InjectionError, InjectionKind, names};
-use crate::kernels::KernelTable;
+use crate::kernel_table::KernelTable;
 use crate::schedule::task::{ArgumentDescription, Task, Work};
 
 /// What happens to a task whose last part has finished.

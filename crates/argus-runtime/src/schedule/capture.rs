@@ -18,7 +18,7 @@ use argus_facts::{Candidate, Decision, Selection};
 use argus_gm::GlobalMemory;
 use argus_sync::relock;
 
-use crate::kernels::KernelTable;
+use crate::kernel_table::KernelTable;
 use crate::schedule::task::{ArgumentDescription, Task, Work};
 
 /// What the threads of a captured run share.

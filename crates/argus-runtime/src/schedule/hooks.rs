@@ -7,7 +7,7 @@ use argus_abi::{EdgeReason, TaskId};
 use argus_capture::Recorder;
 
 use crate::inject::{Injector, Next};
-use crate::kernels::KernelTable;
+use crate::kernel_table::KernelTable;
 use crate::schedule::capture::Capture;
 use crate::schedule::clock::Clock;
 use crate::schedule::task::Task;

@@ -2,7 +2,7 @@
 
 use serde_json::{Map, Value};
 
-use super::{LARGEST, ParamsError, rows};
+use super::{LARGEST, ParamsError, row_names};
 
 /// Puts a user's changes over a set, key by key.
 pub(super) struct Changes<'a> {
@@ -19,7 +19,7 @@ impl Changes<'_> {
         for (key, change) in changes {
             let path = if prefix.is_empty() { key.clone() } else { format!("{prefix}.{key}") };
             if prefix == "vector" {
-                rows::give_own(base, key);
+                row_names::give_own(base, key);
             }
             let Some(old) = base.get_mut(key) else {
                 let known: Vec<&str> = base.keys().map(String::as_str).collect();

@@ -34,7 +34,7 @@ pub fn draw(state: &State, look: Look, place: PaneArea, frame: &mut Frame<'_>) {
     let mut title = " Arguments ".to_owned();
     if count > 0 {
         let task = state.task();
-        title += &format!("of {} {} ", state.index.id(task).to_string(), state.index.kernels(task));
+        title += &format!("of {} {} ", state.index.id(task), state.index.kernels(task));
     }
     let more = if count > 0 { format!(" {} of {count} ", state.arguments.at + 1) } else { String::new() };
     border(place, Line::from(title), Line::from(more), in_focus, look, frame);

@@ -10,7 +10,7 @@ use argus_chip::{Chip, ChipError, DEFAULT_CHIP};
 use argus_dump::read::{Dump, RunFacts};
 use argus_record::{Names, RecordRequest, record};
 use argus_replay::{
-    Capsule, CapturedTask, Code, Identity, Listing, ReplayError, SelectError, Selection, Substitute, spec,
+    Capsule, CapturedTask, Code, Identity, Listing, ReplayError, SelectError, Substitute, TaskChoice, spec,
 };
 use argus_runtime::{KernelTable, RunError};
 use argus_scenes::isolated;
@@ -124,8 +124,8 @@ fn read_spec(path: &Path) -> Result<Vec<argus_replay::Argument>, Failure> {
     spec::parse(&text).map_err(|error| context(error.into()))
 }
 
-fn selection(args: &TaskArgs) -> Result<Selection, Failure> {
-    Ok(Selection {
+fn selection(args: &TaskArgs) -> Result<TaskChoice, Failure> {
+    Ok(TaskChoice {
         task: args.task.as_deref().map(task_id).transpose()?,
         kernel: args.kernel.clone(),
         func_ids: (!args.func_id.is_empty()).then(|| args.func_id.clone()),
@@ -143,7 +143,7 @@ fn task_id(text: &str) -> Result<TaskId, Failure> {
         .map_err(|_| Failure::usage(anyhow!("'{text}' is no task id; write 0x200000001 or a decimal number")))
 }
 
-fn of_dump(dump: Dump, args: &TaskArgs, selection: &Selection, purpose: Purpose) -> Result<Source, Failure> {
+fn of_dump(dump: Dump, args: &TaskArgs, selection: &TaskChoice, purpose: Purpose) -> Result<Source, Failure> {
     let facts = dump.run().cloned().unwrap_or_default();
     let name = args.scene.as_deref().or(Some(facts.scene.as_str()).filter(|name| !name.is_empty()));
     if purpose == Purpose::Describe && args.scene.is_none() && is_foreign(&facts.scene) {
@@ -188,7 +188,7 @@ fn is_foreign(scene: &str) -> bool {
 fn without_code(
     dump: &Dump,
     args: &TaskArgs,
-    selection: &Selection,
+    selection: &TaskChoice,
     facts: &RunFacts,
 ) -> Result<Source, Failure> {
     let runtime = runtime(args)?.or_else(|| RuntimeKind::by_name(&facts.runtime).ok());
@@ -240,7 +240,7 @@ fn of_capsule(what: &str, args: &TaskArgs, purpose: Purpose) -> Result<Source, F
 fn of_scene(
     name: &str,
     args: &TaskArgs,
-    selection: &Selection,
+    selection: &TaskChoice,
     given: bool,
     purpose: Purpose,
 ) -> Result<Source, Failure> {
@@ -282,7 +282,7 @@ fn capture(
     case: &'static Case,
     runtime: RuntimeKind,
     chip: &'static Chip,
-    selection: &Selection,
+    selection: &TaskChoice,
     directory: &Path,
 ) -> Result<(), Failure> {
     let kernel = selection.kernel.as_deref().and_then(|names| names.split('+').next());

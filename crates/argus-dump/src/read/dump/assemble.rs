@@ -14,10 +14,10 @@ use super::{Dump, Ending, FormatVersion, Payloads, Records};
 use crate::journal::{Journal, Tail};
 use crate::map::Bytes;
 use crate::read::error::{Lack, OpenError};
-use crate::read::foreign::Listed;
+use crate::read::from_journal::Table;
+use crate::read::from_manifest::Listed;
 use crate::read::graph_file;
 use crate::read::locate::DumpFiles;
-use crate::read::ours::Table;
 use crate::read::run_facts::RunFacts;
 use crate::{GRAPH_FILE, PAYLOAD_FILE, RUN_FILE};
 

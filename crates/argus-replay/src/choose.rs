@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 
 use argus_abi::TaskId;
 use argus_dump::read::{Dump, Ending};
-use argus_facts::{FuncIds, Graph, kernel::joined_names};
+use argus_facts::{FuncIds, Graph, kernel_info::joined_names};
 use thiserror::Error;
 
 use crate::code::Code;
@@ -17,7 +17,7 @@ const LISTED: usize = 12;
 
 /// What is asked for. All that is given must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Selection {
+pub struct TaskChoice {
     pub task: Option<TaskId>,
     /// The name of one of its kernels, or all of them as `A+B`.
     pub kernel: Option<String>,
@@ -134,8 +134,8 @@ impl Listing {
     }
 
     /// The chosen task.
-    pub fn select(&self, selection: &Selection) -> Result<Listed, SelectError> {
-        let Selection { task, kernel, func_ids, nth } = selection;
+    pub fn select(&self, selection: &TaskChoice) -> Result<Listed, SelectError> {
+        let TaskChoice { task, kernel, func_ids, nth } = selection;
         if self.tasks.is_empty() {
             return Err(SelectError::Empty);
         }

@@ -6,7 +6,7 @@ use std::sync::OnceLock;
 use argus_abi::args::KernelAbi;
 use argus_abi::capture::{argument_flags, skip_reason};
 use argus_abi::{ArgDirection, CoreType, DType, Kind, MAX_DIMS, Role, Stage, TaskId, TaskState};
-use argus_facts::{FuncIds, Graph, KernelInfo, TaskInfo, kernel};
+use argus_facts::{FuncIds, Graph, KernelInfo, TaskInfo, kernel_info};
 use rayon::prelude::*;
 use zerocopy::FromZeros;
 
@@ -121,7 +121,7 @@ impl Table {
     }
 
     pub(super) fn kernel_name(&self, func_id: i32) -> Option<&str> {
-        kernel::find(&self.kernels, func_id).map(|kernel| kernel.name.as_str())
+        kernel_info::find(&self.kernels, func_id).map(|kernel| kernel.name.as_str())
     }
 
     pub(crate) fn graph(&self) -> &Graph {
