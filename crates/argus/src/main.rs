@@ -8,10 +8,10 @@
 //! | [`cli`] | the arguments, as typed |
 //! | [`list`] | `argus list` |
 //! | [`run`] | `argus run`: from arguments to a played case |
-//! | [`dump`] | `argus run --dump-...`: from the flags to a recorded run |
+//! | [`capture`] | `argus run --dump-...`: from the flags to a recorded run |
 //! | [`interrupt`] | Ctrl-C ends a run in order |
 //! | [`progress`] | progress of a long run, on a terminal only |
-//! | [`dumps`] | from what was typed to an open dump and some of its records |
+//! | [`input`] | from what was typed to an open dump and some of its records |
 //! | [`view`] | `argus view`: records as a table, tensors as text |
 //! | [`tui`] | `argus tui`: a dump in the browser |
 //! | [`stats`], [`verify`] | `argus stats`, `argus verify` |
