@@ -2,7 +2,7 @@
 //!
 //! What comes in: a dump as `argus-dump` reads it, ours or the reference's, and what its values should be:
 //! another dump, a folder of arrays, or somebody who knows what a kernel makes of its inputs
-//! ([`search::References`]). What goes out: for each task whether it is clean, introduced an error, inherited
+//! ([`argus_facts::References`]). What goes out: for each task whether it is clean, introduced an error, inherited
 //! one, or cannot be judged and why; the tasks where errors begin; and what they look like.
 //!
 //! What it never does: run a kernel, write a file, or call something right that was not compared.
