@@ -1,4 +1,4 @@
-//! A manifest of any age, beside a payload file of sixty-four bytes.
+//! A manifest of any format version, beside a payload file of sixty-four bytes.
 #![no_main]
 
 use argus_dump::read::Dump;

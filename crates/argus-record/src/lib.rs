@@ -6,7 +6,7 @@
 //! capture is an error.
 //!
 //! ```
-//! use argus_chip::A2A3SIM;
+//! use argus_chip::DEFAULT_CHIP;
 //! use argus_record::{Names, RecordRequest, record};
 //! use argus_runtime::{Device, RunConfig};
 //! use argus_scenes::registry;
@@ -15,7 +15,7 @@
 //! let mut prepared = (case.prepare)(runtime);
 //! let directory = tempfile::tempdir()?;
 //!
-//! let mut device = Device::new(&A2A3SIM);
+//! let mut device = Device::new(DEFAULT_CHIP);
 //! let (config, request) = (RunConfig::default(), RecordRequest::default());
 //! let (program, args) = (&prepared.program, &mut prepared.args);
 //! let run = record(&mut device, program, args, &config, &request, &Names::default(), directory.path());

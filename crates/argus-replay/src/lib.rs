@@ -11,7 +11,7 @@
 //! ```
 //!
 //! ```
-//! use argus_chip::A2A3SIM;
+//! use argus_chip::DEFAULT_CHIP;
 //! use argus_dump::read::Dump;
 //! use argus_replay::{CapturedTask, Code, Listing, Options, TaskChoice, replay};
 //! # use argus_record::{Names, RecordRequest, record};
@@ -22,14 +22,14 @@
 //! # let (config, request, names) = (RunConfig::default(), RecordRequest::default(), Names::default());
 //! # let directory = tempfile::tempdir()?;
 //! # let path = directory.path();
-//! # record(&mut Device::new(&A2A3SIM), &program, &mut prepared.args, &config, &request, &names, path).result?;
+//! # record(&mut Device::new(DEFAULT_CHIP), &program, &mut prepared.args, &config, &request, &names, path).result?;
 //!
 //! let dump = Dump::open(path)?;
 //! let code = Code::from_program(&program);
 //! let wanted = TaskChoice { task: Some(dump.record(0).task_id), ..TaskChoice::default() };
 //! let listed = Listing::from_dump(&dump).select(&wanted)?;
 //! let task = CapturedTask::from_dump(&dump, &listed, &code, None)?;
-//! let proof = replay(&task, &code.kernels, &A2A3SIM, &Options::default(), 1)?;
+//! let proof = replay(&task, &code.kernels, DEFAULT_CHIP, &Options::default(), 1)?;
 //! assert!(proof.passed(), "its outputs are those of the run, bit by bit");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```

@@ -12,7 +12,7 @@
 //! use std::sync::Arc;
 //!
 //! use argus_abi::{ArgDirection, CoreType, DType, FuncId, KernelArgs};
-//! use argus_chip::A2A3SIM;
+//! use argus_chip::DEFAULT_CHIP;
 //! use argus_runtime::{
 //!     Arg, Device, HostArgs, HostTensor, KernelEntry, KernelTable, Orchestration, Program, RunConfig,
 //! };
@@ -46,7 +46,7 @@
 //! let (name, direction) = ("x".into(), ArgDirection::Inout);
 //! let x = HostTensor { name, direction, dtype: DType::F32, shape: vec![1, 8], bytes };
 //! let mut args = HostArgs { tensors: vec![x], scalars: Vec::new() };
-//! let report = Device::new(&A2A3SIM).run(&program, &mut args, &RunConfig::default())?;
+//! let report = Device::new(DEFAULT_CHIP).run(&program, &mut args, &RunConfig::default())?;
 //! assert_eq!(report.tasks, 3);
 //! assert_eq!(args.tensors[0].bytes, 8f32.to_le_bytes().repeat(8));
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -4,14 +4,14 @@
 //! wrong in the same way on both sides of a comparison.
 //!
 //! ```
-//! use argus_chip::A2A3SIM;
+//! use argus_chip::DEFAULT_CHIP;
 //! use argus_scenes::play::{PlayOptions, play};
 //! use argus_scenes::registry;
 //!
 //! let scene = registry::scene("vector_example")?;
 //! let (case, runtime) = scene.case(None, None)?;
 //! let options = PlayOptions { rounds: 2, ..PlayOptions::default() };
-//! let played = play(case, runtime, &A2A3SIM, &options)?;
+//! let played = play(case, runtime, DEFAULT_CHIP, &options)?;
 //! assert_eq!(played.rounds.len(), 2);
 //! assert!(played.passed(), "{:?}", played.rounds[0].outputs);
 //! # Ok::<(), Box<dyn std::error::Error>>(())

@@ -8,7 +8,7 @@
 //! use std::sync::{Arc, atomic::AtomicBool};
 //!
 //! use argus_abi::{CoreType, DType, Tensor};
-//! use argus_chip::A2A3SIM;
+//! use argus_chip::DEFAULT_CHIP;
 //! use argus_gm::{Fill, GlobalMemory};
 //! use argus_tile::{ClusterPipes, Core, CoreConfig, CoreStatus, GlobalShape, Tile};
 //!
@@ -16,7 +16,7 @@
 //! let buffer = memory.allocate(8 * 4, Fill::Zero)?;
 //! let numbers = Tensor::contiguous(buffer.addr, DType::F32, &[1, 8])?;
 //!
-//! let config = CoreConfig { sizes: A2A3SIM.core_sizes, core_type: CoreType::Aiv, fill: Fill::Poison };
+//! let config = CoreConfig { sizes: DEFAULT_CHIP.core_sizes, core_type: CoreType::Aiv, fill: Fill::Poison };
 //! let status = Arc::new(CoreStatus::new(Arc::new(AtomicBool::new(false))));
 //! let mut core = Core::new(config, memory.clone(), Arc::new(ClusterPipes::new()), status);
 //!

@@ -15,12 +15,12 @@
 //! use std::sync::{Arc, atomic::AtomicBool};
 //!
 //! use argus_abi::{CoreType, DType, Member};
-//! use argus_chip::A2A3SIM;
+//! use argus_chip::DEFAULT_CHIP;
 //! use argus_gm::{Fill, GlobalMemory};
 //! use argus_tile::{ClusterPipes, Core, CoreConfig, CoreLog, CoreStatus, Tile};
 //! use argus_trace::{Params, Settings, Sources, Stamp, TaskLog, Timeline, check, write};
 //!
-//! let config = CoreConfig { sizes: A2A3SIM.core_sizes, core_type: CoreType::Aiv, fill: Fill::Zero };
+//! let config = CoreConfig { sizes: DEFAULT_CHIP.core_sizes, core_type: CoreType::Aiv, fill: Fill::Zero };
 //! let status = Arc::new(CoreStatus::new(Arc::new(AtomicBool::new(false))));
 //! let memory = Arc::new(GlobalMemory::new());
 //! let mut core = Core::new(config, memory, Arc::new(ClusterPipes::new()), status);
@@ -31,8 +31,8 @@
 //!
 //! let log = core.take_log().expect("it was started");
 //! let cores = vec![CoreLog { member: Member::Aiv0, block: 0, log }];
-//! let task = TaskLog { name: "twice".into(), chip: &A2A3SIM, cores, buffers: Vec::new() };
-//! let params = Params::for_chip(&A2A3SIM)?;
+//! let task = TaskLog { name: "twice".into(), chip: DEFAULT_CHIP, cores, buffers: Vec::new() };
+//! let params = Params::for_chip(DEFAULT_CHIP)?;
 //! let timeline = Timeline::new(&task, &params, &Settings::default())?;
 //! assert!(timeline.cycles > 0);
 //!

@@ -143,8 +143,8 @@ fn june() {
         remarks,
         [
             ("it was truncated: exported as a flat array of what is there", &[3][..]),
-            ("this age's text files do not show the value of a scalar", &[1][..]),
-            ("this age's text files show only some bytes of its element type", &[2][..]),
+            ("the text files of this format version do not show the value of a scalar", &[1][..]),
+            ("the text files of this format version show only some bytes of its element type", &[2][..]),
         ]
     );
     assert_eq!(report.without_payload[0].reason, "overwritten on the device before it was collected");
