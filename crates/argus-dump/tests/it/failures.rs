@@ -34,7 +34,8 @@ fn fill(directory: &Path) -> DumpError {
         let payload = &bin[record.bin_offset as usize..][..RECORD_BYTES];
         assert!(payload == bytes(record.task_id, RECORD_BYTES), "what is said to be saved is there");
     }
-    assert!(records > 10, "{error}");
+    // How many there are depends on how far the writing thread was; that some are does not.
+    assert!(records > 0, "{error}");
     assert!(
         first.contains("tensor_dump.bin") && with_causes(&error).contains("are saved and readable"),
         "{error}"
