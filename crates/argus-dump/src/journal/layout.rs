@@ -142,8 +142,7 @@ pub struct EdgesRecord {
 }
 
 impl EdgesRecord {
-    /// Each producer with its reason; a count that cannot be is cut.
-    /// The edges, or the first reason that is no number of an [`EdgeReason`].
+    /// The edges, or the first reason that is not a number of an [`EdgeReason`]. A count above the limit is cut.
     pub fn edges(&self) -> Result<impl Iterator<Item = Edge> + '_, u8> {
         let named = || self.producers.iter().zip(self.reasons).take(usize::from(self.count));
         if let Some((_, wrong)) = named().find(|&(_, reason)| EdgeReason::from_raw(reason).is_none()) {
