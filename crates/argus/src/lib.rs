@@ -1,0 +1,101 @@
+//! The command-line tool, as a library: `main` is all of it, and a binary of any crate can be it.
+//!
+//! Each command is a function from its arguments to what it has to say; printing and exit codes are decided
+//! here and in [`output`], once for all commands.
+//!
+//! | module | subject |
+//! |---|---|
+//! | [`cli`] | the arguments, as typed |
+//! | [`list`] | `argus list` |
+//! | [`run`] | `argus run`: from arguments to a played case |
+//! | [`capture`] | `argus run --dump-...`: from the flags to a recorded run |
+//! | [`interrupt`] | Ctrl-C ends a run in order |
+//! | [`progress`] | progress of a long run, on a terminal only |
+//! | [`input`] | from what was typed to an open dump and some of its records |
+//! | [`view`] | `argus view`: records as a table, tensors as text |
+//! | [`tui`] | `argus tui`: a dump in the browser |
+//! | [`stats`], [`verify`] | `argus stats`, `argus verify` |
+//! | [`export`] | `argus export`, `argus convert` |
+//! | [`find`] | `argus find`, `argus diff` |
+//! | [`replay`] | `argus replay` |
+//! | [`trace`] | `argus trace`, and the timeline of a run |
+//! | [`bar`] | progress of other long work |
+//! | [`report`] | what `argus run` tells, as text and as JSON |
+//! | [`table`] | tables without lines |
+//! | [`failure`] | why a command failed, with a hint and an exit code |
+//! | [`output`] | the only place that writes to stdout and stderr |
+#![forbid(unsafe_code)]
+
+mod bar;
+mod capture;
+mod cli;
+mod export;
+mod failure;
+mod find;
+mod input;
+mod interrupt;
+mod list;
+mod output;
+mod progress;
+mod replay;
+mod report;
+mod run;
+mod stats;
+mod table;
+mod trace;
+mod tui;
+mod verify;
+mod view;
+
+use std::process::ExitCode;
+
+use clap::Parser;
+
+use crate::cli::{Cli, Command};
+use crate::failure::Failure;
+
+/// Runs the command that was typed, and says how it ended.
+pub fn main() -> ExitCode {
+    silence_panics_of_workers();
+    let cli = match Cli::try_parse() {
+        Ok(cli) => cli,
+        Err(error) => return output::not_understood(&error),
+    };
+    let (json, ended) = match &cli.command {
+        Command::List(args) => (args.json, list::list(args)),
+        Command::Run(args) => (args.json, run_scene(args)),
+        Command::View(args) => (args.json, view::view(args)),
+        Command::Tui(args) => (false, tui::tui(args)),
+        Command::Stats(args) => (args.json, stats::stats(args)),
+        Command::Verify(args) => (args.json, verify::verify(args)),
+        Command::Export(args) => (args.json, export::export(args)),
+        Command::Convert(args) => (args.json, export::convert(args)),
+        Command::Find(args) => (args.json, find::find(args)),
+        Command::Diff(args) => (args.json, find::diff(args)),
+        Command::Replay(args) => (args.json, replay::replay(args)),
+        Command::Trace(args) => (args.json, trace::trace(args)),
+    };
+    ended.unwrap_or_else(|failure| output::failed(&failure, json))
+}
+
+fn run_scene(args: &cli::RunArgs) -> Result<ExitCode, Failure> {
+    let summary = run::run(args)?;
+    if args.json {
+        output::print_json(&report::json(&summary))?;
+    } else {
+        output::print(&report::text(&summary))?;
+    }
+    Ok(if summary.played.passed() { ExitCode::SUCCESS } else { ExitCode::from(failure::FAILED) })
+}
+
+/// A kernel that panics ends its run with an error that names task, kernel, core and instruction. The
+/// default message on top would say less, in the middle of other output.
+fn silence_panics_of_workers() {
+    let default = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        let thread = std::thread::current();
+        if !thread.name().is_some_and(|name| name.starts_with("argus-worker-")) {
+            default(panic);
+        }
+    }));
+}
