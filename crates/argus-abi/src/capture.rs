@@ -32,7 +32,7 @@ pub mod argument_flags {
     pub const CONTIGUOUS: u8 = 1;
     /// Taken while the task was still running or had failed: content may be half-written.
     pub const PARTIAL: u8 = 2;
-    /// The level or selection leaves the payload out; the metadata is complete.
+    /// The level or selection leaves the payload out; the metadata is complete. Of a scalar: its value is not known.
     pub const NO_PAYLOAD: u8 = 4;
     /// Only wanted for its statistics: the payload passes through and is not stored.
     pub const STATS_ONLY: u8 = 8;

@@ -89,6 +89,10 @@ pub enum RunStatus {
     #[default]
     Complete,
     Failed,
+    /// The run was killed, or still went on: for a copy of the dump of such a run.
+    Unfinished,
+    /// Nobody said how it ended: for a copy of a dump that does not tell.
+    Unknown,
 }
 
 impl RunStatus {
@@ -96,6 +100,8 @@ impl RunStatus {
         match self {
             RunStatus::Complete => "complete",
             RunStatus::Failed => "failed",
+            RunStatus::Unfinished => "unfinished",
+            RunStatus::Unknown => "unknown",
         }
     }
 }

@@ -225,7 +225,9 @@ fn put_record(out: &mut Vec<u8>, record: &ArgumentRecord, task_keys: &[u8]) {
     put_u64(out, record.start_offset);
     put(out, ", \"numel\": ");
     put_u64(out, if scalar { 1 } else { record.numel().unwrap_or(u64::MAX) });
-    if scalar {
+    // A copy of a dump may know of a scalar without knowing its value.
+    let valued = scalar && !record.has(argument_flags::NO_PAYLOAD);
+    if valued {
         put(out, ", \"value\": ");
         put_value(out, dtype, record.scalar_bits);
     }
@@ -234,13 +236,16 @@ fn put_record(out: &mut Vec<u8>, record: &ArgumentRecord, task_keys: &[u8]) {
     put(out, ", \"bin_size\": ");
     put_u64(out, record.bin_size);
     put(out, ", \"truncated\": false, \"overwritten\": false");
-    if scalar {
+    if valued {
         put(out, ", \"value_bits\": ");
         put_word(out, record.scalar_bits);
     }
     out.extend_from_slice(task_keys);
-    put(out, ", \"time_ns\": ");
-    put_u64(out, record.time_ns);
+    // What comes from a dump of another format version has no time either.
+    if record.time_ns != u64::MAX {
+        put(out, ", \"time_ns\": ");
+        put_u64(out, record.time_ns);
+    }
     // What comes from a dump of another format version has none; nothing ever lies at 0.
     if !scalar && record.address != 0 {
         put(out, ", \"address\": ");

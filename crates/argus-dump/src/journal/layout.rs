@@ -33,6 +33,10 @@ pub mod marks {
 pub mod status {
     pub const COMPLETE: u8 = 0;
     pub const FAILED: u8 = 1;
+    /// A copy of a dump whose run was killed or went on; `error` says what that dump said.
+    pub const UNFINISHED: u8 = 2;
+    /// A copy of a dump that does not tell.
+    pub const UNKNOWN: u8 = 3;
 }
 
 /// Start of the file.
@@ -173,7 +177,7 @@ impl From<&EdgesEntry> for EdgesRecord {
 #[repr(C)]
 pub struct ArgumentRecord {
     pub task_id: u64,
-    /// Nanoseconds since the run began.
+    /// Nanoseconds since the run began; all ones if the dump that this is a copy of does not tell.
     pub time_ns: u64,
     pub address: u64,
     pub start_offset: u64,

@@ -98,6 +98,8 @@ impl JournalFile {
         record.status = match end.status {
             RunStatus::Complete => status::COMPLETE,
             RunStatus::Failed => status::FAILED,
+            RunStatus::Unfinished => status::UNFINISHED,
+            RunStatus::Unknown => status::UNKNOWN,
         };
         record.error_len = put_text(end.error.as_deref().unwrap_or(""), &mut record.error);
         self.append(spool, kind::END, &record)

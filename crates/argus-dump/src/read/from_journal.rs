@@ -197,6 +197,8 @@ fn find(path: &Path, journal: &Journal, entries: std::ops::Range<usize>) -> Resu
                 let error = String::from_utf8_lossy(error).into_owned();
                 found.ended = Some(match record.status {
                     status::COMPLETE => Ending::Complete,
+                    status::UNFINISHED => Ending::Unfinished { why: error },
+                    status::UNKNOWN => Ending::Unknown,
                     _ => Ending::Failed { error },
                 });
             }
@@ -264,7 +266,8 @@ pub(super) fn record_of(index: usize, record: &ArgumentRecord) -> Record {
         strides: wide(record.strides),
         start_offset: record.start_offset,
         contiguous: scalar || record.has(argument_flags::CONTIGUOUS),
-        scalar: scalar.then_some(Scalar::Bits(record.scalar_bits)),
+        scalar: (scalar && !record.has(argument_flags::NO_PAYLOAD))
+            .then_some(Scalar::Bits(record.scalar_bits)),
         bin_offset: record.bin_offset,
         bin_size: record.bin_size,
         logical_bytes: None,
@@ -275,7 +278,7 @@ pub(super) fn record_of(index: usize, record: &ArgumentRecord) -> Record {
         shared: record.has(marks::SHARED),
         // A dump of another format version has none to copy; nothing ever lies at 0.
         address: (!scalar && record.address != 0).then_some(record.address),
-        time_ns: Some(record.time_ns),
+        time_ns: Some(record.time_ns).filter(|&time| time != u64::MAX),
         checksum: record.has(marks::CHECKSUM).then(|| u128::from_be_bytes(record.checksum)),
         statistics: Statistics::from_record(record),
     };

@@ -91,6 +91,7 @@ impl Listed {
         match self.head.run.status.as_str() {
             "complete" => Ending::Complete,
             "failed" => Ending::Failed { error: self.head.run.error.clone().unwrap_or_default() },
+            "unfinished" => Ending::Unfinished { why: self.head.run.error.clone().unwrap_or_default() },
             _ => Ending::Unknown,
         }
     }

@@ -14,11 +14,13 @@ use argus_facts::{Ledger, RingLedger, TaskInfo, with_causes};
 use xxhash_rust::xxh3::xxh3_128;
 
 use super::Work;
-use crate::content::scalar_bits;
+use crate::content::{NoArray, scalar_bits};
 use crate::error::ExportError;
 
 /// A number that no element type has.
 const NO_DTYPE: u8 = u8::MAX;
+/// When a record was captured whose dump does not tell.
+const UNKNOWN_TIME: u64 = u64::MAX;
 /// Payloads are handed over in pieces, so that the writer never holds much of one.
 const PIECE: usize = 4 << 20;
 
@@ -41,11 +43,8 @@ pub(super) fn write(work: &mut Work<'_>, directory: &Path) -> Result<(), ExportE
     let (status, error) = match dump.ending() {
         Ending::Complete => (RunStatus::Complete, None),
         Ending::Failed { error } => (RunStatus::Failed, Some(error.clone())),
-        Ending::Unfinished { why } => (RunStatus::Failed, Some(why.clone())),
-        Ending::Unknown => {
-            work.remarks.general("the dump does not say how its run ended; the copy says that it completed");
-            (RunStatus::Complete, None)
-        }
+        Ending::Unfinished { why } => (RunStatus::Unfinished, Some(why.clone())),
+        Ending::Unknown => (RunStatus::Unknown, None),
     };
     let losses = dump.losses();
     let (lost_entries, lost_bytes) = (losses.dropped_records, losses.dropped_bytes);
@@ -98,7 +97,11 @@ fn argument(work: &mut Work<'_>, writer: &mut DumpWriter, record: &Record) -> Re
                 entry.scalar_bits = bits;
                 work.remarks.take(index, remark);
             }
-            None => work.remarks.add(index, "the dump does not tell the scalar's value; the copy says 0"),
+            // As for a tensor: its description is here, its value is not.
+            None => {
+                entry.flags |= argument_flags::NO_PAYLOAD;
+                work.without.without(index, &NoArray::NoValue);
+            }
         },
         Kind::Tensor => match work.dump.payload(record) {
             Ok(bytes) => payload = bytes,
@@ -139,7 +142,7 @@ fn entry(record: &Record) -> Option<ArgumentEntry> {
     let mut entry = ArgumentEntry {
         header: header(what::ARGUMENT),
         task_id: record.task_id.raw(),
-        time_ns: record.time_ns.unwrap_or(0),
+        time_ns: record.time_ns.unwrap_or(UNKNOWN_TIME),
         arg_index: u16::try_from(record.arg_index).ok()?,
         stage: record.stage as u8,
         role: record.role as u8,

@@ -102,7 +102,11 @@ fn remark(work: &mut Work<'_>, layout: Layout, record: &Record) {
     let mut add = |reason: &str| work.remarks.add(index, reason);
     let young =
         matches!(record.dtype, Some(DType::Bool | DType::Fp8E4M3Fn | DType::Fp8E8M0 | DType::Fp4E2M1));
-    if layout == June && young {
+    if layout == June && record.kind == Kind::Scalar {
+        if record.dtype != Some(DType::U64) {
+            add("June has the bits of a scalar as UINT64: its element type is lost");
+        }
+    } else if layout == June && young {
         add("its element type is younger than June");
     }
     if layout == June && record.ambiguous_index {
@@ -116,7 +120,7 @@ fn remark(work: &mut Work<'_>, layout: Layout, record: &Record) {
     }
     if record.kind == Kind::Scalar {
         match record.scalar {
-            None => add("the dump does not tell the scalar's value; the copy says 0"),
+            None => add("the dump does not tell the scalar's value, and neither does the copy"),
             Some(Scalar::Rounded(_)) if layout == June => {
                 if let Some((_, Some(reason))) = scalar_bits(record) {
                     add(&reason);
@@ -205,10 +209,12 @@ fn put_entry(out: &mut String, layout: Layout, record: &Record, (offset, size): 
         record.role,
         record.stage,
         record.kind,
-        dtype_name(record)
+        if scalar && layout == June { DType::U64.name() } else { dtype_name(record) }
     ));
-    if scalar && layout == August {
-        put(format_args!(", \"value\": {}", august_value(record)));
+    if layout == August
+        && let Some(value) = august_value(record)
+    {
+        put(format_args!(", \"value\": {value}"));
     }
     let (shape, strides, offset_in_buffer): (&[u64], &[u64], u64) =
         if scalar { (&[], &[], 0) } else { (record.shape(), record.strides(), record.start_offset) };
@@ -220,8 +226,10 @@ fn put_entry(out: &mut String, layout: Layout, record: &Record, (offset, size): 
         offset_in_buffer,
         if scalar { 1 } else { record.numel().unwrap_or(u64::MAX) }
     ));
-    if scalar && layout == June {
-        put(format_args!(", \"value\": {}", scalar_bits(record).map_or(0, |(bits, _)| bits)));
+    if layout == June
+        && let Some((bits, _)) = scalar_bits(record)
+    {
+        put(format_args!(", \"value\": {bits}"));
     }
     if layout == August && record.ambiguous_index {
         put(format_args!(", \"arg_index_ambiguous\": true"));
@@ -236,18 +244,20 @@ fn list<T: std::fmt::Display>(items: &[T]) -> String {
     format!("[{}]", items.iter().map(T::to_string).collect::<Vec<_>>().join(", "))
 }
 
-/// A scalar as August's collector writes it.
-fn august_value(record: &Record) -> String {
-    match (record.scalar, record.dtype) {
-        (Some(Scalar::Rounded(value)), _) => august_float(value),
-        (Some(Scalar::Bits(bits)), Some(DType::F32)) => august_float(f32::from_bits(bits as u32).into()),
-        (Some(Scalar::Bits(bits)), Some(DType::I32)) => (bits as i32).to_string(),
-        (Some(Scalar::Bits(bits)), Some(DType::U32)) => (bits as u32).to_string(),
-        (Some(Scalar::Bits(bits)), Some(DType::I64)) => (bits as i64).to_string(),
-        (Some(Scalar::Bits(bits)), Some(DType::Bool)) => (bits & 0xff != 0).to_string(),
-        (Some(Scalar::Bits(bits)), _) => bits.to_string(),
-        (None, _) => "0".to_owned(),
-    }
+/// A scalar as August's collector writes it; `None` if its value is not known.
+fn august_value(record: &Record) -> Option<String> {
+    let bits = match record.scalar? {
+        Scalar::Rounded(value) => return Some(august_float(value)),
+        Scalar::Bits(bits) => bits,
+    };
+    Some(match record.dtype {
+        Some(DType::F32) => august_float(f32::from_bits(bits as u32).into()),
+        Some(DType::I32) => (bits as i32).to_string(),
+        Some(DType::U32) => (bits as u32).to_string(),
+        Some(DType::I64) => (bits as i64).to_string(),
+        Some(DType::Bool) => (bits & 0xff != 0).to_string(),
+        _ => bits.to_string(),
+    })
 }
 
 /// What August's text does not tell about a scalar.

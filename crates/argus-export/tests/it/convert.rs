@@ -2,7 +2,7 @@ use std::fs;
 use std::path::Path;
 
 use argus_abi::{DType, Kind, TaskId};
-use argus_dump::read::{Dump, FormatVersion, Scalar};
+use argus_dump::read::{Dump, Ending, FormatVersion, Scalar};
 use argus_export::{ExportError, Format, Group, Target, convert};
 
 use crate::common::{everything, export, foreign, names, output, scalar, tensor, write};
@@ -21,7 +21,11 @@ fn same(left: &Dump, right: &Dump) {
         assert_eq!(left_record.task_id, right_record.task_id);
         assert_eq!(left_record.arg_index, right_record.arg_index);
         assert_eq!((left_record.stage, left_record.role), (right_record.stage, right_record.role));
-        assert_eq!((left_record.kind, left_record.dtype), (right_record.kind, right_record.dtype));
+        assert_eq!(left_record.kind, right_record.kind);
+        // June has the bits of a scalar and not its element type.
+        if left_record.kind == Kind::Tensor || right.format_version() != FormatVersion::June {
+            assert_eq!(left_record.dtype, right_record.dtype);
+        }
         if left_record.kind == Kind::Tensor {
             assert_eq!(left_record.shape(), right_record.shape());
             assert_eq!(left_record.strides(), right_record.strides());
@@ -226,12 +230,13 @@ fn a_dump_of_the_reference_becomes_ours_with_its_func_ids_and_no_invented_times(
     let task = copy.graph().unwrap().task(TaskId::new(1, 1)).unwrap();
     assert_eq!((task.dispatch_order, task.tensors, task.scalars), (None, 2, 1));
     assert_eq!(copy.losses().dropped_records, 7);
+    assert_eq!(copy.ending(), &Ending::Unknown);
+    assert!(copy.records().all(|record| record.time_ns.is_none()));
     assert_eq!(copy.record(1).scalar, Some(Scalar::Bits(0.333_333f32.to_bits().into())));
     assert_eq!(
         reasons(&report.remarks),
         [
             "its argument may be another one: the copy has no mark for that",
-            "the dump does not say how its run ended; the copy says that it completed",
             "the dump has no graph: the copy has its tasks and no edges, names or times",
             "the dump has this scalar in six digits only; its bits are those of the nearest number",
         ]
@@ -278,4 +283,96 @@ fn a_dump_is_replaced_as_a_whole_and_only_if_it_is_one() {
 
 fn left_behind(directory: &Path) -> Vec<String> {
     names(directory).into_iter().filter(|name| name.starts_with('.')).collect()
+}
+
+/// The June file as a whole, written by hand: the reference of June gives every scalar the type UINT64.
+#[test]
+fn the_june_layout_to_the_letter() {
+    let home = tempfile::tempdir().unwrap();
+    let arguments = [
+        tensor(0x1_0000_0002, 0, DType::I16, &[2], vec![1, 0, 2, 0]),
+        scalar(0x1_0000_0002, 1, DType::F32, 1.0f32.to_bits().into()),
+        scalar(0x1_0000_0002, 2, DType::I32, u64::MAX),
+        scalar(0x1_0000_0002, 3, DType::U64, 7),
+    ];
+    let dump = write(&home.path().join("tensor_dump"), &arguments);
+    let report = convert(&dump, Target::June, &home.path().join("june"), false, &quietly).unwrap();
+    let value = |arg: u8, value: &str| {
+        format!(
+            r#",
+    {{"task_id": "0x0000000100000002", "arg_index": {arg}, "role": "input", "stage": "before_dispatch", "kind": "scalar", "dtype": "UINT64", "is_contiguous": true, "shape": [], "strides": [], "start_offset": 0, "numel": 1, "value": {value}, "bin_offset": 0, "bin_size": 0, "truncated": false, "overwritten": false}}"#
+        )
+    };
+    let scalars: String = [value(1, "1065353216"), value(2, "18446744073709551615"), value(3, "7")].concat();
+    let expected = format!(
+        r#"{{
+  "run_dir": "tensor_dump",
+  "bin_format": {{
+    "type": "logical_contiguous",
+    "byte_order": "little_endian"
+  }},
+  "total_tensors": 4,
+  "before_dispatch": 4,
+  "after_completion": 0,
+  "input_tensors": 4,
+  "output_tensors": 0,
+  "inout_tensors": 0,
+  "truncated_tensors": 0,
+  "dropped_records": 0,
+  "dropped_overwrite": 0,
+  "bin_file": "tensor_dump.bin",
+  "tensors": [
+    {{"task_id": "0x0000000100000002", "arg_index": 0, "role": "input", "stage": "before_dispatch", "kind": "tensor", "dtype": "INT16", "is_contiguous": true, "shape": [2], "strides": [1], "start_offset": 0, "numel": 2, "bin_offset": 0, "bin_size": 4, "truncated": false, "overwritten": false}}{scalars}
+  ]
+}}
+"#
+    );
+    assert_eq!(fs::read_to_string(report.directory.join("tensor_dump.json")).unwrap(), expected);
+    let typed = report.remarks.iter().find(|group| group.reason.contains("as UINT64")).unwrap();
+    assert_eq!(typed.records, [1, 2]);
+}
+
+/// How a run ended, when a record was captured and what a scalar was are copied, or left unsaid.
+#[test]
+fn a_copy_says_no_more_than_its_dump() {
+    let home = tempfile::tempdir().unwrap();
+    // Without its end, the journal of a whole dump is that of a run that was killed.
+    let killed = home.path().join("killed");
+    drop(write(&killed, &[scalar(1, 0, DType::I32, 5)]));
+    let journal = fs::read(killed.join(argus_dump::JOURNAL_FILE)).unwrap();
+    let end = journal.len() - argus_dump::journal::ENTRY_BYTES;
+    fs::write(killed.join(argus_dump::JOURNAL_FILE), &journal[..end]).unwrap();
+    for file in [argus_dump::MANIFEST_FILE, argus_dump::RUN_FILE] {
+        fs::remove_file(killed.join(file)).unwrap();
+    }
+    let dump = Dump::open(&killed).unwrap();
+    let Ending::Unfinished { why } = dump.ending() else { panic!("{:?}", dump.ending()) };
+    let report = convert(&dump, Target::Argus, &home.path().join("copy"), false, &quietly).unwrap();
+    let unfinished = Ending::Unfinished { why: why.clone() };
+    assert_eq!(Dump::open(&report.directory).unwrap().ending(), &unfinished);
+    // Its manifest alone says the same.
+    fs::remove_file(report.directory.join(argus_dump::JOURNAL_FILE)).unwrap();
+    assert_eq!(Dump::open(&report.directory).unwrap().ending(), &unfinished);
+
+    let june = r#"{"run_dir": "tensor_dump", "bin_format": {"type": "logical_contiguous", "byte_order": "little_endian"}, "total_tensors": 1, "tensors": [
+    {"task_id": "0x0000000100000001", "arg_index": 0, "role": "input", "stage": "before_dispatch", "kind": "scalar", "dtype": "UINT64", "is_contiguous": true, "shape": [], "strides": [], "start_offset": 0, "numel": 1, "bin_offset": 0, "bin_size": 0, "truncated": false, "overwritten": false}
+  ]}"#;
+    let from = foreign(home.path(), "tensor_dump", ("tensor_dump.json", june), ("tensor_dump.bin", &[]));
+    let dump = Dump::open(&from).unwrap();
+    for target in Target::ALL {
+        let out = home.path().join("unvalued").join(target.name());
+        let report = convert(&dump, target, &out, false, &quietly).unwrap();
+        for journal in [true, false] {
+            let copy = Dump::open(&report.directory).unwrap();
+            let record = copy.record(0);
+            assert_eq!(
+                (record.scalar, record.time_ns, copy.ending()),
+                (None, None, &Ending::Unknown),
+                "{target:?}"
+            );
+            if journal {
+                fs::remove_file(report.directory.join(argus_dump::JOURNAL_FILE)).ok();
+            }
+        }
+    }
 }
