@@ -44,7 +44,7 @@ fn plain_matmul(dst: &mut [f32], a: &[f32], b: &[f32], m: usize, k: usize, n: us
         for step in 0..k {
             let left = a[i * k + step];
             for (d, b) in dst.iter_mut().zip(&b[step * n..][..n]) {
-                *d += left * b;
+                *d = left.mul_add(*b, *d);
             }
         }
     }

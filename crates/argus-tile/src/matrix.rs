@@ -24,7 +24,7 @@ const LANES: usize = 16;
 const ROWS: usize = 4;
 
 impl Core {
-    /// `dst = left * right`. Products are rounded before they are added, in ascending order of k.
+    /// `dst = left * right`. Each product is added unrounded, in ascending order of k, from zero.
     #[track_caller]
     pub fn tmatmul(&mut self, dst: &Tile, left: &Tile, right: &Tile) -> KernelResult {
         self.product(Opcode::Tmatmul, dst, None, left, right, Location::caller())
@@ -200,7 +200,7 @@ fn multiply_block<A: Element, const R: usize>(a: &[A], b: &[A], sums: &mut [A], 
         for row in 0..R {
             let left = a[row][step];
             for lane in 0..LANES {
-                block[row][lane] = block[row][lane].add(left.mul(b[lane]));
+                block[row][lane] = block[row][lane].add_product(left, b[lane]);
             }
         }
     }

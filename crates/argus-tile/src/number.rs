@@ -85,6 +85,8 @@ pub(crate) trait Element: Pod + PartialOrd {
     fn sub(self, other: Self) -> Self;
     fn mul(self, other: Self) -> Self;
     fn div(self, other: Self) -> Self;
+    /// `self + left * right` as the matrix unit adds a product: floats round once.
+    fn add_product(self, left: Self, right: Self) -> Self;
     fn neg(self) -> Self;
     /// Whether dividing by this value has no answer.
     fn is_zero_divisor(self) -> bool;
@@ -135,6 +137,10 @@ macro_rules! integer {
                 if other == 0 { 0 } else { self.wrapping_div(other) }
             }
             #[inline(always)]
+            fn add_product(self, left: Self, right: Self) -> Self {
+                self.wrapping_add(left.wrapping_mul(right))
+            }
+            #[inline(always)]
             fn neg(self) -> Self { self.wrapping_neg() }
             #[inline(always)]
             fn is_zero_divisor(self) -> bool { self == 0 }
@@ -163,6 +169,12 @@ impl Element for f32 {
     #[inline(always)]
     fn div(self, other: f32) -> f32 {
         self / other
+    }
+    /// One instruction where the loop around it is compiled for fused operations, else a call that gives the
+    /// same bits.
+    #[inline(always)]
+    fn add_product(self, left: f32, right: f32) -> f32 {
+        left.mul_add(right, self)
     }
     #[inline(always)]
     fn neg(self) -> f32 {
@@ -216,6 +228,10 @@ macro_rules! small_float {
             #[inline(always)]
             fn div(self, other: Self) -> Self {
                 $narrow($widen(self) / $widen(other))
+            }
+            #[inline(always)]
+            fn add_product(self, left: Self, right: Self) -> Self {
+                $narrow($widen(left).mul_add($widen(right), $widen(self)))
             }
             #[inline(always)]
             fn neg(self) -> Self {

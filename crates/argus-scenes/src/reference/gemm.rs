@@ -1,5 +1,7 @@
 //! Products of row-major matrices: the base of every scene with a matrix core.
 
+use multiversion::multiversion;
+
 pub use super::vector::add as tile_add;
 
 /// Sizes of a product: `[m x k] * [k x n] -> [m x n]`.
@@ -17,20 +19,26 @@ impl Dims {
     }
 }
 
-/// The product in f32: every element starts at 0 and adds its products with k ascending, each multiplication
-/// and each addition rounded on its own.
+/// The product in f32: every element starts at 0 and adds its products with k ascending, each product added
+/// before it is rounded.
 pub fn gemm(a: &[f32], b: &[f32], dims: Dims) -> Vec<f32> {
     check(a, b, dims);
     let mut c = vec![0.0; dims.m * dims.n];
     // Whole rows of B at a time: same order of additions for every element, and the inner loop vectorises.
     for (a_row, c_row) in a.chunks_exact(dims.k).zip(c.chunks_exact_mut(dims.n)) {
         for (&x, b_row) in a_row.iter().zip(b.chunks_exact(dims.n)) {
-            for (sum, &y) in c_row.iter_mut().zip(b_row) {
-                *sum += x * y;
-            }
+            add_scaled(c_row, x, b_row);
         }
     }
     c
+}
+
+/// `sums += x * row`, rounded once each. Where the CPU has no such instruction the same bits come from a call.
+#[multiversion(targets("x86_64+avx2+fma"))]
+fn add_scaled(sums: &mut [f32], x: f32, row: &[f32]) {
+    for (sum, &y) in sums.iter_mut().zip(row) {
+        *sum = x.mul_add(y, *sum);
+    }
 }
 
 /// The product with sums in f64: what [`gemm`] would give if additions did not round.
@@ -78,11 +86,11 @@ mod tests {
     }
 
     #[test]
-    fn multiplication_rounds_before_addition() {
-        // (1 + 2^-12)^2 = 1 + 2^-11 + 2^-24; the last term is lost by rounding, a fused operation keeps it.
+    fn products_are_added_before_they_are_rounded() {
+        // (1 + 2^-12)^2 = 1 + 2^-11 + 2^-24; rounded on its own the product would lose the last term.
         let x = 1.0 + 2.0f32.powi(-12);
         let dims = Dims { m: 1, k: 2, n: 1 };
-        assert_eq!(gemm(&[-1.0, x], &[1.0, x], dims), [2.0f32.powi(-11)]);
+        assert_eq!(gemm(&[-1.0, x], &[1.0, x], dims), [2.0f32.powi(-11) + 2.0f32.powi(-24)]);
     }
 
     #[test]

@@ -4,7 +4,7 @@ use argus_tile::{Space, Tile};
 use crate::model::Value;
 use crate::rig::Rig;
 
-/// Products are rounded, then added in ascending order of k, from zero.
+/// Products are added unrounded in ascending order of k, from zero.
 fn product(rig: &mut Rig, dst: &Tile, acc: Option<&Tile>, left: &Tile, right: &Tile) {
     let (m, k, n) = (left.valid_rows as usize, left.valid_cols as usize, right.valid_cols as usize);
     let float = left.dtype.is_float();
@@ -16,10 +16,31 @@ fn product(rig: &mut Rig, dst: &Tile, acc: Option<&Tile>, left: &Tile, right: &T
         let start = if float { Value::F32(0.0) } else { Value::I32(0) };
         let sum = (0..k).fold(start, |sum, at| {
             let (a, b) = (wide(model.get(left, i, at)), wide(model.get(right, at, j)));
-            sum.arith('+', a.arith('*', b))
+            match (sum, a, b) {
+                (Value::F32(sum), Value::F32(a), Value::F32(b)) => Value::F32(fused(a, b, sum)),
+                _ => sum.arith('+', a.arith('*', b)),
+            }
         });
         acc.map_or(sum, |acc| model.get(acc, i, j).arith('+', sum)).bits()
     });
+}
+
+/// `a * b + c` rounded once. In f64 the product is exact; what the sum lost decides its last bit, so that
+/// rounding to f32 sees on which side of a tie the sum lies.
+fn fused(a: f32, b: f32, c: f32) -> f32 {
+    let (product, c) = (f64::from(a) * f64::from(b), f64::from(c));
+    let sum = product + c;
+    if !sum.is_finite() {
+        return sum as f32;
+    }
+    let seen = sum - product;
+    let lost = (product - (sum - seen)) + (c - seen);
+    let even = sum.to_bits() & 1 == 0;
+    let odd = match (lost > 0.0) == (sum > 0.0) {
+        true => sum.to_bits() + 1,
+        false => sum.to_bits() - 1,
+    };
+    if lost != 0.0 && even { f64::from_bits(odd) as f32 } else { sum as f32 }
 }
 
 #[test]
@@ -54,15 +75,15 @@ fn products_of_every_type_layout_and_shape() {
 }
 
 #[test]
-fn products_are_rounded_before_they_are_added() {
+fn products_are_added_before_they_are_rounded() {
     let mut rig = Rig::aic(320);
     let left = Tile::left(DType::F32, 16, 8).at(0).valid(1, 2);
     let right = Tile::right(DType::F32, 8, 16).at(0).valid(2, 1);
     let dst = Tile::acc(DType::F32, 16, 16).at(0);
-    // 1 + 2^-12 squared is 1 + 2^-11 + 2^-24, whose last bit a fused operation would keep.
+    // 1 + 2^-12 squared is 1 + 2^-11 + 2^-24; rounded on its own the product would lose the last term.
     let x = 1.0f32 + 1.0 / 4096.0;
     rig.fill_with(&left, |_, _, c| u64::from((if c == 0 { -1.0 - 1.0 / 2048.0 } else { x }).to_bits()));
     rig.fill_with(&right, |_, r, _| u64::from((if r == 0 { 1.0 } else { x }).to_bits()));
     rig.core.tmatmul(&dst, &left, &right).unwrap();
-    assert_eq!(rig.core.peek(Space::Acc, 0..4).unwrap(), 0f32.to_le_bytes());
+    assert_eq!(rig.core.peek(Space::Acc, 0..4).unwrap(), 2f32.powi(-24).to_le_bytes());
 }
