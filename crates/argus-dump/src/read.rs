@@ -11,6 +11,7 @@
 //! |---|---|
 //! | `locate` | from what a user typed to the files of a dump |
 //! | `dump` | the dump: records, payloads, how it ended, what it lost |
+//! | `checked` | checksums of payloads, compared when they are read |
 //! | `record` | one captured argument, whatever wrote it down |
 //! | `from_journal` | a journal as a table of records |
 //! | `from_manifest` | a manifest as a table of records: April, June, August, and ours without its journal |
@@ -23,6 +24,7 @@
 //! | `run_facts` | what run.json says |
 //! | `error` | why a dump, or a payload of it, cannot be read |
 
+mod checked;
 mod dump;
 mod entry;
 mod error;

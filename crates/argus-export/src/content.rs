@@ -36,6 +36,8 @@ pub(crate) enum NoArray {
     Unreadable { path: PathBuf, source: Arc<io::Error> },
     #[error("its payload reaches past the end of {}", path.display())]
     PastEnd { path: PathBuf },
+    #[error("its payload, bytes {start}..{end} of {}, is damaged", path.display())]
+    Damaged { path: PathBuf, start: u64, end: u64 },
     #[error("its shape is too large")]
     TooLarge,
 }
@@ -48,6 +50,9 @@ impl From<PayloadError> for NoArray {
             PayloadError::Overwritten { .. } => NoArray::Overwritten,
             PayloadError::Missing { path, source, .. } => NoArray::Unreadable { path, source },
             PayloadError::PastEnd { path, .. } => NoArray::PastEnd { path },
+            PayloadError::Damaged { path, offset, size, .. } => {
+                NoArray::Damaged { path, start: offset, end: offset.saturating_add(size) }
+            }
         }
     }
 }

@@ -74,7 +74,8 @@ pub fn select(dump: &Dump, typed: &FilterArgs) -> Result<Vec<usize>, Failure> {
     filter.select(dump).map_err(Failure::usage)
 }
 
-/// Payloads that a dump promises and does not have: its payload file is gone, or ends too early.
+/// Payloads that a dump promises and does not have: its payload file is gone, ends too early, or holds other bytes
+/// than were captured.
 ///
 /// What was never captured, or was overwritten on the device, the dump says itself; that is no damage.
 pub struct Unreadable {
@@ -85,12 +86,11 @@ pub struct Unreadable {
 }
 
 impl Unreadable {
-    /// Looks at where the payloads of the selected records lie, not into them.
+    /// Reads the payloads of the selected records.
     pub fn among(dump: &Dump, selected: &[usize]) -> Option<Unreadable> {
-        let mut damaged = selected.iter().filter_map(|&index| match dump.payload(&dump.record(index)) {
-            Err(error @ (PayloadError::Missing { .. } | PayloadError::PastEnd { .. })) => Some(error),
-            _ => None,
-        });
+        let mut damaged = selected
+            .iter()
+            .filter_map(|&index| dump.payload(&dump.record(index)).err().filter(PayloadError::is_damage));
         let first = with_causes(&damaged.next()?);
         let records = 1 + damaged.count();
         Some(Unreadable { records, first, directory: dump.directory().to_path_buf() })

@@ -15,6 +15,7 @@ use std::sync::Arc;
 use argus_abi::{Kind, Stage, TaskId};
 use argus_facts::{Graph, RunTimes, kernel_info::joined_names};
 
+use super::checked::Checksums;
 use super::error::{OpenError, PayloadError, TimesError};
 use super::from_journal::Table;
 use super::from_manifest::Listed;
@@ -136,6 +137,7 @@ pub struct Dump {
     version: FormatVersion,
     records: Records,
     payloads: Payloads,
+    checksums: Checksums,
     ending: Ending,
     losses: Losses,
     run: Option<RunFacts>,
@@ -228,7 +230,35 @@ impl Dump {
     }
 
     /// The bytes of a tensor, contiguous in logical order; of a truncated one as many as there are.
+    ///
+    /// Where the dump has a checksum of them, they are those that were captured: bytes that changed since are an
+    /// error, not values.
     pub fn payload(&self, record: &Record) -> Result<&[u8], PayloadError> {
+        let bytes = self.stored_payload(record)?;
+        let (Some(expected), Payloads::Here { path, .. }) = (record.checksum, &self.payloads) else {
+            return Ok(bytes);
+        };
+        let found = self.checksums.of(record.bin_offset, bytes);
+        if found == expected || bytes.is_empty() {
+            return Ok(bytes);
+        }
+        Err(PayloadError::Damaged {
+            record: record.index,
+            path: path.clone(),
+            offset: record.bin_offset,
+            size: record.bin_size,
+            expected,
+            found,
+        })
+    }
+
+    /// Whether damaged payloads can be told from others: dumps of the reference have no checksums.
+    pub fn has_checksums(&self) -> bool {
+        self.version == FormatVersion::Argus
+    }
+
+    /// The bytes that lie where a tensor's should, whether or not they are those that were captured.
+    pub(crate) fn stored_payload(&self, record: &Record) -> Result<&[u8], PayloadError> {
         let index = record.index;
         if record.kind == Kind::Scalar {
             return Err(PayloadError::Scalar { record: index });

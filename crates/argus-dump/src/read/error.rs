@@ -118,4 +118,25 @@ pub enum PayloadError {
         u128::from(*offset) + u128::from(*size), path.display()
     )]
     PastEnd { record: usize, path: PathBuf, offset: u64, size: u64, len: u64 },
+
+    #[error(
+        "the payload of record {record}, bytes {offset}..{} of {}, is damaged: its checksum is {found:032x}, that of \
+         the captured bytes is {expected:032x}",
+        u128::from(*offset) + u128::from(*size), path.display()
+    )]
+    Damaged { record: usize, path: PathBuf, offset: u64, size: u64, expected: u128, found: u128 },
+}
+
+impl PayloadError {
+    /// Whether the dump once had the bytes and does not have them any more.
+    pub fn is_damage(&self) -> bool {
+        match self {
+            PayloadError::Missing { .. } | PayloadError::PastEnd { .. } | PayloadError::Damaged { .. } => {
+                true
+            }
+            PayloadError::Scalar { .. } | PayloadError::NotKept { .. } | PayloadError::Overwritten { .. } => {
+                false
+            }
+        }
+    }
 }

@@ -38,7 +38,7 @@ pub(super) fn check(dump: &Dump, checked: &mut Checked, progress: &(impl Fn(u64,
         .collect();
     let Some(first) = ranges.first() else { return findings };
     if let Err(error @ (PayloadError::Missing { .. } | PayloadError::NotKept { .. })) =
-        dump.payload(&dump.record(first.record))
+        dump.stored_payload(&dump.record(first.record))
     {
         findings.defect("missing payload files", None, || {
             let count = ranges.len();
@@ -82,7 +82,7 @@ fn group(dump: &Dump, same: &[Range], findings: &mut Findings) -> Option<u64> {
     let mut looked = false;
     for range in same {
         let record = dump.record(range.record);
-        let bytes = match dump.payload(&record) {
+        let bytes = match dump.stored_payload(&record) {
             Ok(bytes) => bytes,
             Err(error) => {
                 findings.defect("payloads outside the file", range.record, || with_causes(&error));

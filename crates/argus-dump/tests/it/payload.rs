@@ -1,7 +1,10 @@
+use std::fs;
+
+use argus_dump::read::{Dump, PayloadError};
 use argus_dump::{DumpOptions, Journal, RunEnd};
 use argus_facts::Sink;
 
-use crate::common::{bytes, deliver, start, tensor};
+use crate::common::{bytes, deliver, start, task, tensor};
 
 /// Delivers payloads in pieces, reads them back by the journal, and returns the payload file.
 fn round_trip(payloads: &[Vec<u8>], piece: usize, options: DumpOptions, flush_every: usize) -> Vec<u8> {
@@ -168,4 +171,48 @@ fn a_payload_that_never_became_whole_leaves_nothing() {
     let summary = writer.finish(RunEnd::default()).unwrap();
     assert_eq!((summary.records, summary.stored_bytes), (1, 500));
     assert_eq!(std::fs::read(directory.path().join("tensor_dump.bin")).unwrap(), bytes(1, 500));
+}
+
+/// Small payloads are hashed each time, large ones once: both ways tell damage, and only of the damaged record.
+#[test]
+fn a_damaged_payload_is_an_error_with_its_record_and_bytes() {
+    let directory = tempfile::tempdir().unwrap();
+    let mut writer = start(directory.path(), DumpOptions::default());
+    for (index, size) in [(0, 100), (1, 10_000), (2, 100), (3, 10_000)] {
+        deliver(&mut writer, &tensor(1, index, size), &bytes(u64::from(index), size as usize), 1 << 20)
+            .unwrap();
+    }
+    writer.task(&task(1, [0, -1, -1])).unwrap();
+    writer.finish(RunEnd::default()).unwrap();
+    let path = directory.path().join("tensor_dump.bin");
+    let stored = fs::read(&path).unwrap();
+    for damaged in 0..4 {
+        let range = {
+            let dump = Dump::open(directory.path()).unwrap();
+            let record = dump.record(damaged);
+            record.bin_offset..record.bin_offset + record.bin_size
+        };
+        let mut bytes = stored.clone();
+        bytes[range.end as usize - 1] ^= 1;
+        fs::write(&path, &bytes).unwrap();
+        let dump = Dump::open(directory.path()).unwrap();
+        // Twice: what is known of a large payload counts as much as what was just found out.
+        for index in (0..4).chain(0..4) {
+            let record = dump.record(index);
+            match dump.payload(&record) {
+                Ok(read) => {
+                    let place = record.bin_offset as usize..(record.bin_offset + record.bin_size) as usize;
+                    assert!(index != damaged && read == &bytes[place], "record {index}, damaged {damaged}");
+                }
+                Err(error @ PayloadError::Damaged { .. }) => {
+                    assert!(index == damaged && error.is_damage(), "record {index}, damaged {damaged}");
+                    let text = error.to_string();
+                    let named = format!("record {index}, bytes {}..{} of", range.start, range.end);
+                    assert!(text.contains(&named), "{text}");
+                }
+                Err(error) => panic!("{error}"),
+            }
+        }
+        fs::write(&path, &stored).unwrap();
+    }
 }

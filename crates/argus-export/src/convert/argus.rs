@@ -11,7 +11,6 @@ use argus_abi::{Kind, TaskId};
 use argus_dump::read::{Dump, Ending, FormatVersion, Record, Skip};
 use argus_dump::{DumpInfo, DumpOptions, DumpWriter, RunEnd, RunStatus, Sink, StatsMode, new_run_id};
 use argus_facts::{Ledger, RingLedger, TaskInfo, with_causes};
-use xxhash_rust::xxh3::xxh3_128;
 
 use super::Work;
 use crate::content::{NoArray, scalar_bits};
@@ -110,10 +109,6 @@ fn argument(work: &mut Work<'_>, writer: &mut DumpWriter, record: &Record) -> Re
                 work.without.without(index, &error.into());
             }
         },
-    }
-    if record.checksum.is_some_and(|checksum| !payload.is_empty() && checksum != xxh3_128(payload)) {
-        work.remarks
-            .add(index, "its payload does not fit its checksum; the copy has the checksum of what is there");
     }
     if record.truncated && !payload.is_empty() {
         work.remarks

@@ -73,6 +73,7 @@ impl Glance {
         let unreadable = match dump.payload(record) {
             Err(PayloadError::Missing { .. }) => Some("payload file cannot be read"),
             Err(PayloadError::PastEnd { .. }) => Some("past the end of the payload file"),
+            Err(PayloadError::Damaged { .. }) => Some("payload damaged"),
             Ok(_) if record.dtype.is_none() => Some("dtype unknown"),
             _ => None,
         };

@@ -13,6 +13,7 @@ use argus_facts::with_causes;
 use super::{Dump, Ending, FormatVersion, Payloads, Records};
 use crate::journal::{Journal, Tail};
 use crate::map::Bytes;
+use crate::read::checked::Checksums;
 use crate::read::error::{Lack, OpenError};
 use crate::read::from_journal::Table;
 use crate::read::from_manifest::Listed;
@@ -80,6 +81,7 @@ impl Dump {
             records: Records::Journal(Box::new(table)),
             // Only now: an entry never names bytes that were not there before it.
             payloads: Payloads::open(&place.directory, PAYLOAD_FILE, fetch),
+            checksums: Checksums::default(),
             ending: told.ending,
             losses: told.losses,
             run: None,
@@ -109,6 +111,7 @@ impl Dump {
             directory: place.directory.clone(),
             version: listed.version,
             payloads,
+            checksums: Checksums::default(),
             ending: listed.ending(),
             losses: listed.losses(),
             run: (listed.version == FormatVersion::Argus).then(|| std::mem::take(&mut listed.head.run)),
