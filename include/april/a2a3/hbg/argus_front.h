@@ -1,0 +1,7 @@
+#pragma once
+// Which names, limits and spellings the headers of this directory have.
+#include "argus/orchestration_abi.h"
+
+#define ARGUS_FRONT_GENERATION ARGUS_GENERATION_APRIL
+#define ARGUS_FRONT_RUNTIME ARGUS_RUNTIME_HBG_RAW
+#define ARGUS_FRONT_A5 0

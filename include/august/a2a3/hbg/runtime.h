@@ -1,0 +1,2 @@
+// Sources include it and use nothing of it.
+#pragma once

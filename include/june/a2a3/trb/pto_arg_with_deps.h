@@ -1,0 +1,2 @@
+#pragma once
+#include "argus/orchestration/task_args_with_deps.hpp"
