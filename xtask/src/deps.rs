@@ -38,8 +38,21 @@ const ALLOWED: &[(&str, Allowed)] = &[
     ),
     ("argus-dump", Allowed::Only(&["argus-abi", "argus-facts", "argus-files"])),
     (
-        "argus-scenes",
+        "argus-scene",
+        // The example on its front page has a kernel.
         Allowed::Only(&["argus-abi", "argus-chip", "argus-facts", "argus-gm", "argus-tile", "argus-runtime"]),
+    ),
+    (
+        "argus-scenes",
+        Allowed::Only(&[
+            "argus-abi",
+            "argus-chip",
+            "argus-facts",
+            "argus-gm",
+            "argus-tile",
+            "argus-runtime",
+            "argus-scene",
+        ]),
     ),
     (
         "argus-record",
@@ -53,6 +66,7 @@ const ALLOWED: &[(&str, Allowed)] = &[
             "argus-capture",
             "argus-dump",
             "argus-runtime",
+            "argus-scene",
             "argus-scenes",
         ]),
     ),
@@ -77,6 +91,7 @@ const ALLOWED: &[(&str, Allowed)] = &[
             "argus-dump",
             "argus-files",
             "argus-runtime",
+            "argus-scene",
             "argus-scenes",
             "argus-record",
             "argus-trace",

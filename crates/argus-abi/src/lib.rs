@@ -35,6 +35,7 @@
 //! | [`record`] | role, stage and kind of a captured argument; states and edges of tasks |
 //! | [`capture`] | the entries a device writes down while it runs |
 //! | [`fatal`] | the run's error codes |
+//! | [`runtime`] | the three graph builders by name |
 #![no_std]
 
 pub mod args;
@@ -45,6 +46,7 @@ pub mod fatal;
 pub mod overlap;
 pub mod record;
 pub mod runs;
+pub mod runtime;
 pub mod task;
 pub mod tensor;
 pub mod view;
@@ -55,6 +57,7 @@ pub use dtype::DType;
 pub use fatal::FatalCode;
 pub use overlap::Overlap;
 pub use record::{EdgeReason, Kind, Role, Stage, TaskState};
+pub use runtime::RuntimeKind;
 pub use task::{CoreType, FuncId, Member, TaskId};
 pub use tensor::{MAX_DIMS, Tensor};
 pub use view::ViewError;

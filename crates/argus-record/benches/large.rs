@@ -31,10 +31,10 @@ type Began = Arc<Mutex<Option<Instant>>>;
 fn program(began: Began) -> Program {
     let look = KernelEntry {
         func_id: FuncId(0),
-        name: "look",
+        name: "look".into(),
         core_type: CoreType::Aiv,
-        signature: &[ArgDirection::In],
-        sources: &[],
+        signature: [ArgDirection::In].into(),
+        sources: [].into(),
         kernel: Arc::new(|_: &mut argus_tile::Core, _: &argus_abi::KernelArgs<'_>| Ok(())),
     };
     let orchestration = Orchestration::TensormapAndRingbuffer(Arc::new(move |trb, args| {

@@ -13,11 +13,12 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use argus_abi::RuntimeKind;
 use argus_chip::Chip;
 use argus_dump::journal::{ENTRY_BYTES, Entry, HEADER_BYTES, Journal};
 use argus_record::{Names, RecordRequest, record};
 use argus_runtime::{Device, RunConfig};
-use argus_scenes::registry::{RuntimeKind, scene};
+use argus_scenes::scene;
 
 const CHILD: &str = "ARGUS_BENCH_CHILD";
 const ROUNDS: usize = 10;
@@ -31,9 +32,9 @@ fn now_ns() -> u64 {
 fn run(platform: &str, directory: &Path) {
     let scene = scene("paged_attention").expect("a shipped scene");
     let (case, runtime) = scene.case(Some("large"), Some(RuntimeKind::Trb)).expect("a shipped case");
-    let prepared = (case.prepare)(runtime);
+    let prepared = case.prepare(runtime, argus_chip::DEFAULT_CHIP).unwrap();
     let config = RunConfig { block_dim: case.block_dim, ..RunConfig::default() };
-    let names = Names { scene: scene.name.into(), case: case.name.into(), runtime: runtime.name().into() };
+    let names = Names { scene: scene.name.clone(), case: case.name.clone(), runtime: runtime.name().into() };
     let mut device = Device::new(Chip::by_name(platform).expect("a shipped platform"));
     let (mut args, request) = (prepared.args, RecordRequest::default());
     let run = record(&mut device, &prepared.program, &mut args, &config, &request, &names, directory);

@@ -9,10 +9,9 @@
 //! use argus_chip::DEFAULT_CHIP;
 //! use argus_record::{Names, RecordRequest, record};
 //! use argus_runtime::{Device, RunConfig};
-//! use argus_scenes::registry;
 //!
-//! let (case, runtime) = registry::scene("vector_example")?.case(None, None)?;
-//! let mut prepared = (case.prepare)(runtime);
+//! let (case, runtime) = argus_scenes::scene("vector_example")?.case(None, None)?;
+//! let mut prepared = case.prepare(runtime, DEFAULT_CHIP)?;
 //! let directory = tempfile::tempdir()?;
 //!
 //! let mut device = Device::new(DEFAULT_CHIP);

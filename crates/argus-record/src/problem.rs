@@ -58,7 +58,7 @@ impl RecordProblem {
 
     pub(crate) fn unknown_kernel(selection: &Selection, kernels: &KernelTable) -> Option<RecordProblem> {
         selection.selectors.iter().find_map(|selector| {
-            let kernel = selector.kernels().find(|name| kernels.iter().all(|entry| entry.name != *name))?;
+            let kernel = selector.kernels().find(|name| kernels.iter().all(|entry| *entry.name != **name))?;
             Some(RecordProblem::UnknownKernel {
                 selector: selector.text().into(),
                 kernel: kernel.into(),
@@ -111,5 +111,5 @@ impl RecordProblem {
 }
 
 fn names(kernels: &KernelTable) -> String {
-    kernels.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", ")
+    kernels.iter().map(|entry| &*entry.name).collect::<Vec<_>>().join(", ")
 }

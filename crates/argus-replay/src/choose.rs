@@ -106,7 +106,7 @@ impl Listing {
     /// Adds the names of kernels that the dump does not name.
     pub fn name(&mut self, code: &Code) {
         for entry in code.kernels.iter() {
-            self.names.entry(entry.func_id.0 as i32).or_insert_with(|| entry.name.to_owned());
+            self.names.entry(entry.func_id.0 as i32).or_insert_with(|| entry.name.to_string());
         }
     }
 

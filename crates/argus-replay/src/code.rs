@@ -42,7 +42,7 @@ impl Code {
         let entry = self
             .kernels
             .iter()
-            .find(|entry| entry.name == name)
+            .find(|entry| *entry.name == *name)
             .ok_or_else(|| SelectError::NoKernel { name: name.into(), known: self.known() })?;
         let member = match entry.core_type {
             CoreType::Aic => Member::Aic,

@@ -153,7 +153,7 @@ fn attend(
     let entries = kernels.iter().map(|entry| KernelEntry {
         kernel: Arc::new(Attended {
             kernel: Arc::clone(&entry.kernel),
-            name: entry.name,
+            name: entry.name.clone(),
             observers: Arc::clone(observers),
             logs: logs.cloned(),
         }),
@@ -164,7 +164,7 @@ fn attend(
 
 struct Attended {
     kernel: Arc<dyn Kernel>,
-    name: &'static str,
+    name: Arc<str>,
     observers: Arc<Observers>,
     logs: Option<Arc<Mutex<Vec<CoreLog>>>>,
 }
@@ -176,7 +176,7 @@ impl Kernel for Attended {
             core.start_log();
         }
         if self.observers.is_open() {
-            core.observe(self.observers.lookout(self.name, block));
+            core.observe(self.observers.lookout(&self.name, block));
         }
         let result = self.kernel.run(core, args);
         core.take_observer();

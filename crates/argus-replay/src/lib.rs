@@ -16,8 +16,8 @@
 //! use argus_replay::{CapturedTask, Code, Listing, Options, TaskChoice, replay};
 //! # use argus_record::{Names, RecordRequest, record};
 //! # use argus_runtime::{Device, RunConfig};
-//! # let (case, runtime) = argus_scenes::registry::scene("vector_example")?.case(None, None)?;
-//! # let mut prepared = (case.prepare)(runtime);
+//! # let (case, runtime) = argus_scenes::scene("vector_example")?.case(None, None)?;
+//! # let mut prepared = case.prepare(runtime, DEFAULT_CHIP)?;
 //! # let program = prepared.program;
 //! # let (config, request, names) = (RunConfig::default(), RecordRequest::default(), Names::default());
 //! # let directory = tempfile::tempdir()?;

@@ -29,18 +29,18 @@ pub fn members(
         let func_id = FuncId(u32::try_from(func).map_err(|_| missing())?);
         let entry = code.kernels.get(func_id).ok_or_else(missing)?;
         if let Some(kernel) = recorded
-            && (kernel.name != entry.name || kernel.core_type != entry.core_type)
+            && (*kernel.name != *entry.name || kernel.core_type != entry.core_type)
         {
             return Err(ReplayError::OtherKernel {
                 func_id: func_id.0,
                 recorded: kernel.name.clone(),
                 recorded_core: kernel.core_type.name(),
-                present: entry.name.into(),
+                present: entry.name.to_string(),
                 present_core: entry.core_type.name(),
             });
         }
         let member = places.next(entry.core_type)?;
-        members.push(MemberKernel { member, func_id, name: entry.name.into() });
+        members.push(MemberKernel { member, func_id, name: entry.name.to_string() });
     }
     Ok(members)
 }

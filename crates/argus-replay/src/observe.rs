@@ -176,8 +176,13 @@ impl Observers {
     }
 
     /// Somebody who looks at one core for the time of one kernel.
-    pub(crate) fn lookout(self: &Arc<Observers>, kernel: &'static str, block: u32) -> Box<dyn Observer> {
-        Box::new(Lookout { observers: Arc::clone(self), kernel, block, counts: [0; OPCODES] })
+    pub(crate) fn lookout(self: &Arc<Observers>, kernel: &Arc<str>, block: u32) -> Box<dyn Observer> {
+        Box::new(Lookout {
+            observers: Arc::clone(self),
+            kernel: Arc::clone(kernel),
+            block,
+            counts: [0; OPCODES],
+        })
     }
 
     /// What was seen, in the order of blocks, members and instructions, and how much more there was.
@@ -242,7 +247,7 @@ const OPCODES: usize = Opcode::ALL.len();
 #[derive(Debug)]
 struct Lookout {
     observers: Arc<Observers>,
-    kernel: &'static str,
+    kernel: Arc<str>,
     block: u32,
     /// How often each instruction was seen.
     counts: [u64; OPCODES],
@@ -299,7 +304,7 @@ impl Lookout {
 
     fn note(&self, core: &Core, index: u64, entry: &LogEntry, seen: Observation) {
         self.observers.note(Sighting {
-            kernel: self.kernel.into(),
+            kernel: self.kernel.to_string(),
             member: core.member(),
             block: self.block,
             instruction: index,

@@ -193,12 +193,12 @@ impl CapturedTask {
                 known: code.known(),
             })?;
             let core_type = member.member.core_type();
-            if entry.name != member.name || entry.core_type != core_type {
+            if *entry.name != *member.name || entry.core_type != core_type {
                 return Err(ReplayError::OtherKernel {
                     func_id: member.func_id.0,
                     recorded: member.name.clone(),
                     recorded_core: core_type.name(),
-                    present: entry.name.into(),
+                    present: entry.name.to_string(),
                     present_core: entry.core_type.name(),
                 });
             }

@@ -21,10 +21,10 @@ const NOTHING: FuncId = FuncId(0);
 fn program(chained: bool) -> Program {
     let nothing = KernelEntry {
         func_id: NOTHING,
-        name: "nothing",
+        name: "nothing".into(),
         core_type: CoreType::Aiv,
-        signature: &[],
-        sources: &[],
+        signature: [].into(),
+        sources: [].into(),
         kernel: Arc::new(|_: &mut Core, _: &KernelArgs<'_>| Ok(())),
     };
     Program {

@@ -16,10 +16,10 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
     let tasks: u64 = std::env::args().nth(1).ok_or("how many tasks?")?.parse()?;
     let nothing = KernelEntry {
         func_id: NOTHING,
-        name: "nothing",
+        name: "nothing".into(),
         core_type: CoreType::Aiv,
-        signature: &[ArgDirection::Inout],
-        sources: &[],
+        signature: [ArgDirection::Inout].into(),
+        sources: [].into(),
         kernel: Arc::new(|_: &mut Core, _: &KernelArgs<'_>| Ok(())),
     };
     let program = Program {

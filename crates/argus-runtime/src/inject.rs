@@ -151,12 +151,12 @@ fn kinds() -> String {
 
 /// The names of all kernels, for messages.
 fn names(kernels: &KernelTable) -> String {
-    kernels.iter().map(|entry| entry.name).collect::<Vec<_>>().join(", ")
+    kernels.iter().map(|entry| &*entry.name).collect::<Vec<_>>().join(", ")
 }
 
 /// Checks what can be checked before anything runs.
 pub(crate) fn check(injections: &[Injection], kernels: &KernelTable) -> Result<(), InjectionError> {
-    let unknown = |injection: &&Injection| kernels.iter().all(|entry| entry.name != injection.kernel);
+    let unknown = |injection: &&Injection| kernels.iter().all(|entry| *entry.name != *injection.kernel);
     match injections.iter().find(unknown) {
         Some(injection) => {
             Err(InjectionError::NoKernel { injection: injection.clone(), known: names(kernels) })

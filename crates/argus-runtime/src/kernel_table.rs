@@ -1,5 +1,6 @@
 //! The kernels of a program, by func_id.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::fmt;
 use std::sync::Arc;
@@ -9,18 +10,21 @@ use argus_tile::Kernel;
 use thiserror::Error;
 
 /// A file that a kernel was compiled from.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceFile {
     /// As the compiler calls it in the locations of instructions.
-    pub path: &'static str,
-    pub text: &'static str,
+    pub path: Cow<'static, str>,
+    pub text: Cow<'static, str>,
 }
 
 /// The [`SourceFile`] of the file that this is written in, whose name without directories it is given.
 #[macro_export]
 macro_rules! source_file {
     ($name:literal) => {
-        $crate::SourceFile { path: file!(), text: include_str!($name) }
+        $crate::SourceFile {
+            path: ::std::borrow::Cow::Borrowed(file!()),
+            text: ::std::borrow::Cow::Borrowed(include_str!($name)),
+        }
     };
 }
 
@@ -28,12 +32,36 @@ macro_rules! source_file {
 #[derive(Clone)]
 pub struct KernelEntry {
     pub func_id: FuncId,
-    pub name: &'static str,
+    pub name: Arc<str>,
     pub core_type: CoreType,
-    pub signature: &'static [ArgDirection],
+    pub signature: Arc<[ArgDirection]>,
     /// The files the kernel was compiled from, for views that show source lines.
-    pub sources: &'static [SourceFile],
+    pub sources: Arc<[SourceFile]>,
     pub kernel: Arc<dyn Kernel>,
+}
+
+impl KernelEntry {
+    /// A kernel whose sources are not known.
+    pub fn new(
+        func_id: FuncId,
+        name: &str,
+        core_type: CoreType,
+        signature: &[ArgDirection],
+        kernel: impl Kernel + 'static,
+    ) -> KernelEntry {
+        KernelEntry {
+            func_id,
+            name: name.into(),
+            core_type,
+            signature: signature.into(),
+            sources: Arc::new([]),
+            kernel: Arc::new(kernel),
+        }
+    }
+
+    pub fn with_sources(self, sources: &[SourceFile]) -> KernelEntry {
+        KernelEntry { sources: sources.into(), ..self }
+    }
 }
 
 impl fmt::Debug for KernelEntry {

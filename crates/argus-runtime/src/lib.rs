@@ -18,20 +18,14 @@
 //! };
 //! use argus_tile::{Core, GlobalShape, Tile};
 //!
-//! let double = KernelEntry {
-//!     func_id: FuncId(0),
-//!     name: "double",
-//!     core_type: CoreType::Aiv,
-//!     signature: &[ArgDirection::Inout],
-//!     sources: &[],
-//!     kernel: Arc::new(|core: &mut Core, args: &KernelArgs<'_>| {
-//!         let tile = Tile::vec(DType::F32, 1, 8).at(0);
-//!         let place = core.global_at(args.tensor(0)?, 0, GlobalShape::nd(1, 8))?;
-//!         core.tload(&tile, &place)?;
-//!         core.tmuls(&tile, &tile, 2.0)?;
-//!         core.tstore(&place, &tile)
-//!     }),
+//! let double = |core: &mut Core, args: &KernelArgs<'_>| {
+//!     let tile = Tile::vec(DType::F32, 1, 8).at(0);
+//!     let place = core.global_at(args.tensor(0)?, 0, GlobalShape::nd(1, 8))?;
+//!     core.tload(&tile, &place)?;
+//!     core.tmuls(&tile, &tile, 2.0)?;
+//!     core.tstore(&place, &tile)
 //! };
+//! let double = KernelEntry::new(FuncId(0), "double", CoreType::Aiv, &[ArgDirection::Inout], double);
 //! // Three tasks on the same bytes: each waits for the one before it.
 //! let orchestration = Orchestration::TensormapAndRingbuffer(Arc::new(|graph, args| {
 //!     let x = *args.tensor(0)?;

@@ -95,6 +95,6 @@ fn site_of(scheduler: &Scheduler, core: usize) -> Option<KernelSite> {
     let cell = scheduler.cores.cell(core);
     let (task, func, block) = cell.activity.current()?;
     let entry = scheduler.kernels.get(func)?;
-    let (kernel, core_type) = (entry.name.to_owned(), entry.core_type);
+    let (kernel, core_type) = (entry.name.to_string(), entry.core_type);
     Some(KernelSite { task, kernel, core: core as u32, core_type, block })
 }

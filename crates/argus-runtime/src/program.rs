@@ -52,7 +52,7 @@ impl Program {
         };
         let info = |entry: &KernelEntry| KernelInfo {
             func_id: entry.func_id.0,
-            name: entry.name.into(),
+            name: entry.name.to_string(),
             core_type: entry.core_type,
             signature: entry.signature.to_vec(),
             abi,

@@ -367,7 +367,7 @@ impl Scheduler {
         }
         let site = || KernelSite {
             task: task.id,
-            kernel: entry.name.into(),
+            kernel: entry.name.to_string(),
             core: core as u32,
             core_type: entry.core_type,
             block,

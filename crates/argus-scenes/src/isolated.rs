@@ -17,22 +17,27 @@
 //! | `operands` | arguments by role or slot, checked |
 //! | `attention` | the kernels of paged attention, one request or a batch |
 //! | `plain` | all others |
-//! | `graph` | kernels and edges by task id, for dumps that do not tell |
 
 mod attention;
-mod graph;
 mod operands;
 mod plain;
 
-use argus_facts::{Call, Expected, NoReference};
+use argus_facts::{Call, Expected, NoReference, References};
 
-use crate::registry::Scene;
+/// What the kernels of a scene that ships should make of their inputs.
+pub struct ShippedReferences {
+    pub scene: String,
+}
 
-pub use graph::graph;
+impl References for ShippedReferences {
+    fn expected(&self, call: &Call<'_>) -> Result<Vec<Expected>, NoReference> {
+        expected(&self.scene, call)
+    }
+}
 
 /// What the outputs of a task of a scene must hold, in the order of their slots.
-pub fn expected(scene: &Scene, call: &Call<'_>) -> Result<Vec<Expected>, NoReference> {
-    let mut expected = match scene.name {
+pub fn expected(scene: &str, call: &Call<'_>) -> Result<Vec<Expected>, NoReference> {
+    let mut expected = match scene {
         "paged_attention" | "paged_attention_manual_scope" => attention::single(call),
         "batch_paged_attention" => attention::batch(call),
         "vector_example" | "dump_tensor_example" => plain::vector(call),
@@ -47,7 +52,7 @@ pub fn expected(scene: &Scene, call: &Call<'_>) -> Result<Vec<Expected>, NoRefer
     }
     .unwrap_or_else(|| {
         let kernels = call.kernels.join(", ");
-        Err(NoReference::Kernels { scene: scene.name.into(), kernels })
+        Err(NoReference::Kernels { scene: scene.into(), kernels })
     })?;
     expected.sort_by_key(|output| output.slot);
     Ok(expected)

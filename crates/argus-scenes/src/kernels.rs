@@ -12,8 +12,7 @@ pub mod pipe_mix;
 pub mod spmd;
 pub mod vector;
 
-use argus_abi::DType;
-use argus_abi::KernelArgs;
+use argus_abi::{DType, KernelArgs};
 use argus_runtime::{SourceFile, source_file};
 use argus_tile::{Core, Fault, Global, GlobalShape, KernelResult, Pipe};
 

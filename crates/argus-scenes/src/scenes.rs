@@ -15,24 +15,35 @@ mod spmd;
 mod vector_example;
 mod views;
 
-use crate::registry::Scene;
+use argus_scene::Scene;
+
+use crate::isolated::ShippedReferences;
 
 /// Every scene, in the order in which `argus list` shows them.
-pub const ALL: &[&Scene] = &[
-    &vector_example::SCENE,
-    &dump_tensor_example::SCENE,
-    &matmul::SCENE,
-    &matmul_double_buffered::SCENE,
-    &bgemm::SCENE,
-    &benchmark_bgemm::SCENE,
-    &mixed_example::SCENE,
-    &pipe_mix::SCENE,
-    &paged_attention::SCENE,
-    &paged_attention_manual_scope::SCENE,
-    &batch_paged_attention::SCENE,
-    &spmd::BASIC,
-    &spmd::MULTIBLOCK_AIV_SCENE,
-    &spmd::MULTIBLOCK_MIX_SCENE,
-    &spmd::SYNC_START_SCENE,
-    &failures::SCENE,
-];
+pub fn all() -> Vec<Scene> {
+    let scenes = [
+        vector_example::scene(),
+        dump_tensor_example::scene(),
+        matmul::scene(),
+        matmul_double_buffered::scene(),
+        bgemm::scene(),
+        benchmark_bgemm::scene(),
+        mixed_example::scene(),
+        pipe_mix::scene(),
+        paged_attention::scene(),
+        paged_attention_manual_scope::scene(),
+        batch_paged_attention::scene(),
+        spmd::basic(),
+        spmd::multiblock_aiv(),
+        spmd::multiblock_mix(),
+        spmd::sync_start(),
+        failures::scene(),
+    ];
+    scenes
+        .into_iter()
+        .map(|scene| {
+            let references = ShippedReferences { scene: scene.name.clone() };
+            scene.with_references(references)
+        })
+        .collect()
+}

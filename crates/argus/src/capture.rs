@@ -9,7 +9,7 @@ use argus_facts::select::parse_size;
 use argus_facts::{Level, with_causes};
 use argus_record::{Hint, Names, RecordProblem, RecordRequest, RecordedRun, record};
 use argus_runtime::{Collect, RunReport};
-use argus_scenes::play::Stage;
+use argus_scene::play::Stage;
 
 use crate::cli::{DumpArgs, Stats, When};
 use crate::failure::Failure;

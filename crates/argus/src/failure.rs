@@ -3,8 +3,9 @@
 use argus_abi::FatalCode;
 use argus_facts::with_causes;
 use argus_runtime::RunError;
-use argus_scenes::compare::LengthMismatch;
-use argus_scenes::play::PlayError;
+use argus_scene::PrepareError;
+use argus_scene::compare::OutputMismatch;
+use argus_scene::play::PlayError;
 
 /// Outputs differ, or the run failed.
 pub const FAILED: u8 = 1;
@@ -29,8 +30,8 @@ impl Failure {
     }
 
     /// A run that failed, or could not start.
-    pub fn run(error: RunError) -> Failure {
-        Failure::failed(PlayError::Run(error))
+    pub fn run(error: impl Into<PlayError>) -> Failure {
+        Failure::failed(error.into())
     }
 
     /// The same failure, blamed on the command line.
@@ -65,14 +66,20 @@ impl Failure {
     }
 }
 
-impl From<LengthMismatch> for Failure {
-    fn from(error: LengthMismatch) -> Failure {
+impl From<OutputMismatch> for Failure {
+    fn from(error: OutputMismatch) -> Failure {
+        Failure::failed(PlayError::from(error))
+    }
+}
+
+impl From<PrepareError> for Failure {
+    fn from(error: PrepareError) -> Failure {
         Failure::failed(PlayError::from(error))
     }
 }
 
 /// "did you mean ...?", if one of the candidates resembles what was typed.
-pub fn did_you_mean(typed: &str, candidates: impl IntoIterator<Item = &'static str>) -> Option<String> {
+pub fn did_you_mean<'a>(typed: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
     const RESEMBLES: f64 = 0.8;
     let typed = typed.to_lowercase();
     let rated = candidates.into_iter().map(|name| (strsim::jaro_winkler(&typed, &name.to_lowercase()), name));

@@ -22,18 +22,20 @@ use argus_find::report::{Report, report};
 use argus_find::search::{Expectation, Options, search};
 use argus_find::tasks::Tasks;
 
+use argus_scene::Registry;
+
 use crate::bar::bar;
 use crate::cli::{DiffArgs, FindArgs, LimitArgs};
 use crate::failure::{Failure, USAGE};
 use crate::{input, output};
 
-pub fn find(args: &FindArgs) -> Result<ExitCode, Failure> {
+pub fn find(args: &FindArgs, registry: &Registry) -> Result<ExitCode, Failure> {
     let options = options(&args.limits, args.full)?;
     if !args.runs.is_empty() {
         return runs::runs(args);
     }
     let dump = input::open(args.dump.as_deref())?;
-    let scene = scene::known(&dump, &args.scene)?;
+    let scene = scene::known(&dump, &args.scene, registry)?;
     let (supplied, references) = scene.map(scene::Known::supply).unzip();
     let supplied = supplied.flatten();
     let tasks = Tasks::new(&dump, supplied.as_ref());

@@ -49,37 +49,51 @@ mod view;
 
 use std::process::ExitCode;
 
+use argus_scene::{Registry, Scene};
 use clap::Parser;
 
 use crate::cli::{Cli, Command};
 use crate::failure::Failure;
 
 /// Runs the command that was typed, and says how it ended.
-pub fn main() -> ExitCode {
+///
+/// These are the scenes that commands know by name. A crate with scenes of its own makes its own tool:
+///
+/// ```no_run
+/// # fn my_scene() -> argus_scene::Scene { unimplemented!() }
+/// fn main() -> std::process::ExitCode {
+///     argus::main([my_scene()])
+/// }
+/// ```
+pub fn main(scenes: impl IntoIterator<Item = Scene>) -> ExitCode {
     silence_panics_of_workers();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return output::not_understood(&error),
     };
+    let registry = match Registry::new(scenes) {
+        Ok(registry) => registry,
+        Err(error) => return output::failed(&Failure::usage(error), false),
+    };
     let (json, ended) = match &cli.command {
-        Command::List(args) => (args.json, list::list(args)),
-        Command::Run(args) => (args.json, run_scene(args)),
+        Command::List(args) => (args.json, list::list(args, &registry)),
+        Command::Run(args) => (args.json, run_scene(args, &registry)),
         Command::View(args) => (args.json, view::view(args)),
         Command::Tui(args) => (false, tui::tui(args)),
         Command::Stats(args) => (args.json, stats::stats(args)),
         Command::Verify(args) => (args.json, verify::verify(args)),
         Command::Export(args) => (args.json, export::export(args)),
         Command::Convert(args) => (args.json, export::convert(args)),
-        Command::Find(args) => (args.json, find::find(args)),
+        Command::Find(args) => (args.json, find::find(args, &registry)),
         Command::Diff(args) => (args.json, find::diff(args)),
-        Command::Replay(args) => (args.json, replay::replay(args)),
-        Command::Trace(args) => (args.json, trace::trace(args)),
+        Command::Replay(args) => (args.json, replay::replay(args, &registry)),
+        Command::Trace(args) => (args.json, trace::trace(args, &registry)),
     };
     ended.unwrap_or_else(|failure| output::failed(&failure, json))
 }
 
-fn run_scene(args: &cli::RunArgs) -> Result<ExitCode, Failure> {
-    let summary = run::run(args)?;
+fn run_scene(args: &cli::RunArgs, registry: &Registry) -> Result<ExitCode, Failure> {
+    let summary = run::run(args, registry)?;
     if args.json {
         output::print_json(&report::json(&summary))?;
     } else {

@@ -1,8 +1,10 @@
 //! `argus list`: the scenes there are.
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
-use argus_scenes::registry::{Case, RuntimeKind, Scene, scenes};
+use argus_abi::RuntimeKind;
+use argus_scene::{Case, Registry, Scene};
 use comfy_table::{ColumnConstraint, Table};
 use serde_json::{Value, json};
 
@@ -10,23 +12,23 @@ use crate::cli::ListArgs;
 use crate::failure::Failure;
 use crate::{output, table};
 
-pub fn list(args: &ListArgs) -> Result<ExitCode, Failure> {
+pub fn list(args: &ListArgs, registry: &Registry) -> Result<ExitCode, Failure> {
     if args.json {
-        let scenes: Vec<Value> = scenes().iter().map(|scene| scene_object(scene)).collect();
+        let scenes: Vec<Value> = registry.scenes().iter().map(|scene| scene_object(scene)).collect();
         output::print_json(&json!({ "scenes": scenes }))?;
     } else {
-        output::print(&table::lines(&scene_table(scenes())))?;
+        output::print(&table::lines(&scene_table(registry.scenes())))?;
     }
     Ok(ExitCode::SUCCESS)
 }
 
 /// One row per case; what belongs to the scene stands in the row of its first.
-fn scene_table(scenes: &[&Scene]) -> Table {
+fn scene_table(scenes: &[Arc<Scene>]) -> Table {
     let mut table = table::plain(&["SCENE", "CASE (ALIASES)", "RUNTIMES", "ABOUT"]);
     for scene in scenes {
         for (number, case) in scene.cases.iter().enumerate() {
-            let (name, about) = if number == 0 { (scene.name, scene.about) } else { ("", "") };
-            let runtimes = names(case.runtimes, RuntimeKind::short).join(", ");
+            let (name, about) = if number == 0 { (&scene.name[..], &scene.about[..]) } else { ("", "") };
+            let runtimes = names(&case.runtimes, RuntimeKind::short).join(", ");
             table.add_row([name, &with_aliases(case), &runtimes, about]);
         }
     }
@@ -38,8 +40,8 @@ fn scene_table(scenes: &[&Scene]) -> Table {
 }
 
 fn with_aliases(case: &Case) -> String {
-    match case.aliases {
-        [] => case.name.to_owned(),
+    match &case.aliases[..] {
+        [] => case.name.clone(),
         aliases => format!("{} ({})", case.name, aliases.join(", ")),
     }
 }
@@ -56,7 +58,7 @@ fn scene_object(scene: &Scene) -> Value {
             json!({
                 "name": case.name,
                 "aliases": case.aliases,
-                "runtimes": names(case.runtimes, RuntimeKind::name),
+                "runtimes": names(&case.runtimes, RuntimeKind::name),
                 "block_dim": case.block_dim,
                 "control_threads": case.control_threads,
             })

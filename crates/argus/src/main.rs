@@ -4,5 +4,5 @@
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    argus::main()
+    argus::main(argus_scenes::scenes::all())
 }

@@ -21,6 +21,7 @@ use std::process::ExitCode;
 
 use anyhow::anyhow;
 use argus_replay::{Capsule, Options, Probe, Proof, Watch};
+use argus_scene::Registry;
 
 use crate::cli::ReplayArgs;
 use crate::failure::{FAILED, Failure};
@@ -34,15 +35,15 @@ pub struct Report<'a> {
     pub capsule: Option<&'a std::path::Path>,
 }
 
-pub fn replay(args: &ReplayArgs) -> Result<ExitCode, Failure> {
+pub fn replay(args: &ReplayArgs, registry: &Registry) -> Result<ExitCode, Failure> {
     if let Some(directory) = &args.workspace.workspace {
-        return workspace::workspace(args, directory);
+        return workspace::workspace(args, directory, registry);
     }
     if args.times == 0 {
         return Err(Failure::usage(anyhow!("--times is 0; at least 1 is needed")));
     }
     let options = options(args)?;
-    let source = source::open(args.what.as_deref(), &args.task)?;
+    let source = source::open(args.what.as_deref(), &args.task, registry)?;
     if let Some(path) = &args.capsule {
         let capsule = Capsule::new(source.task.clone()).map_err(cannot_replay)?;
         capsule.save(path).map_err(Failure::failed)?;

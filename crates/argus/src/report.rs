@@ -5,7 +5,7 @@ mod text;
 
 use std::time::Duration;
 
-use argus_scenes::play::Round;
+use argus_scene::play::Round;
 
 use crate::run::Summary;
 
@@ -63,11 +63,14 @@ fn passed(round: &Round) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Arc;
+
+    use argus_abi::{DType, RuntimeKind};
     use argus_chip::A2A3SIM;
     use argus_runtime::RunReport;
-    use argus_scenes::compare::{Tolerance, compare};
-    use argus_scenes::play::Played;
-    use argus_scenes::registry::{RuntimeKind, scene};
+    use argus_scene::compare::{Tolerance, compare};
+    use argus_scene::play::Played;
+    use argus_scenes::scene;
 
     use super::*;
 
@@ -84,13 +87,17 @@ mod tests {
             },
             outputs: values
                 .iter()
-                .map(|values| compare("out", values, &EXPECTED, tolerance).unwrap())
+                .map(|values| {
+                    let bytes = |values: &[f32; 3]| values.map(f32::to_le_bytes).concat();
+                    let (actual, expected) = (bytes(values), bytes(&EXPECTED));
+                    compare("out", (DType::F32, &actual), (DType::F32, &expected), tolerance).unwrap()
+                })
                 .collect(),
         });
         let scene = scene("vector_example").unwrap();
         Summary {
+            case: Arc::clone(&scene.cases[0]),
             scene,
-            case: &scene.cases[0],
             runtime: RuntimeKind::Trb,
             chip: &A2A3SIM,
             played: Played { rounds: rounds.collect(), tolerance },

@@ -1,16 +1,17 @@
 //! `argus run`: from arguments to a played case.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 use std::time::Duration;
 
 use anyhow::anyhow;
-use argus_abi::{FatalCode, FuncId};
+use argus_abi::{FatalCode, FuncId, RuntimeKind};
 use argus_chip::{CHIPS, Chip, ChipError};
 use argus_record::Names;
 use argus_runtime::{ConfigError, Injected, Injection, InjectionError, RunError, Timed};
-use argus_scenes::compare::Tolerance;
-use argus_scenes::play::{PlayError, PlayOptions, Played, Stage, play_with};
-use argus_scenes::registry::{self, Case, RuntimeKind, Scene, SceneError, scenes};
+use argus_scene::play::{PlayError, PlayOptions, Played, Stage, play_with};
+use argus_scene::registry::runtime;
+use argus_scene::{Case, Registry, Scene, SceneError, Tolerance};
 
 use crate::capture::{self, Kept, Recording};
 use crate::cli::{Deps, RunArgs};
@@ -22,8 +23,8 @@ use crate::trace::run_timeline::Target;
 
 /// A case that was played to its end.
 pub struct Summary {
-    pub scene: &'static Scene,
-    pub case: &'static Case,
+    pub scene: Arc<Scene>,
+    pub case: Arc<Case>,
     pub runtime: RuntimeKind,
     pub chip: &'static Chip,
     pub played: Played,
@@ -35,24 +36,21 @@ pub struct Summary {
     pub timeline: Option<PathBuf>,
 }
 
-pub fn run(args: &RunArgs) -> Result<Summary, Failure> {
+pub fn run(args: &RunArgs, registry: &Registry) -> Result<Summary, Failure> {
     if let Some(stray) = &args.stray {
         return Err(stray_word(args, stray));
     }
     let chip = Chip::by_name(&args.platform).map_err(no_chip)?;
-    let scene = registry::scene(&args.scene).map_err(|error| {
-        let hint = did_you_mean(&args.scene, scenes().iter().map(|scene| scene.name));
-        Failure::usage(error)
-            .hint(hint.unwrap_or_else(|| "`argus list` shows the scenes and their cases".into()))
-    })?;
-    let runtime = args.runtime.as_deref().map(RuntimeKind::by_name).transpose().map_err(Failure::usage)?;
-    let (case, runtime) = scene.case(args.case.as_deref(), runtime).map_err(|error| no_case(scene, error))?;
+    let scene = registry.scene(&args.scene).map_err(|error| no_scene(registry, &args.scene, error))?;
+    let runtime = args.runtime.as_deref().map(runtime).transpose().map_err(Failure::usage)?;
+    let (case, runtime) =
+        scene.case(args.case.as_deref(), runtime).map_err(|error| no_case(&scene, error))?;
     let options = PlayOptions {
         block_dim: args.block_dim,
         control_threads: args.aicpu_threads,
         rounds: rounds(args.rounds)?,
         skip_golden: args.skip_golden,
-        tolerance: tolerance(args, case, runtime)?,
+        tolerance: tolerance(args, &case, runtime, chip)?,
         progress_timeout: args.timeout.map(timeout).transpose()?,
         zero_fill: args.no_poison,
         reference_hazards: args.deps == Deps::Reference,
@@ -63,13 +61,13 @@ pub fn run(args: &RunArgs) -> Result<Summary, Failure> {
         ..PlayOptions::default()
     };
     let target = args.timeline.as_deref().map(Target::new).transpose()?;
-    let names = Names { scene: scene.name.into(), case: case.name.into(), runtime: runtime.name().into() };
+    let names = Names { scene: scene.name.clone(), case: case.name.clone(), runtime: runtime.name().into() };
     let mut recording = Recording::new(&args.dump, names, options.rounds)?;
     let interrupt = Interrupt::default();
     let mut progress = Progress::new(args.json, options.rounds);
     let mut injected = Vec::new();
     let mut drawn = Ok(());
-    let played = play_with(case, runtime, chip, &options, |stage| {
+    let played = play_with(&case, runtime, chip, &options, |stage| {
         let Stage { device, program, args, config, round } = stage;
         interrupt.reaches(device);
         progress.round(device, round);
@@ -79,7 +77,7 @@ pub fn run(args: &RunArgs) -> Result<Summary, Failure> {
         };
         injected = device.injected().to_vec();
         if let (Some(target), Some(Timed { times, edges })) = (&target, device.timed()) {
-            let name = |func| program.kernels.get(FuncId(func)).map(|entry| entry.name.to_owned());
+            let name = |func| program.kernels.get(FuncId(func)).map(|entry| entry.name.to_string());
             let timeline = trace::run_timeline::timeline(times, edges, &name);
             drawn = target.write(&timeline);
         }
@@ -117,24 +115,29 @@ pub fn no_chip(error: ChipError) -> Failure {
     Failure::usage(error).hint(hint)
 }
 
-pub fn no_case(scene: &Scene, error: SceneError) -> Failure {
+/// The answer to a scene that is not there, or cannot be had.
+pub fn no_scene(registry: &Registry, name: &str, error: SceneError) -> Failure {
     let hint = match &error {
-        SceneError::Case { name, .. } => {
-            let known = scene.cases.iter().flat_map(names_of);
-            did_you_mean(name, known)
+        SceneError::Scene { .. } => {
+            let hint = did_you_mean(name, registry.names());
+            Some(hint.unwrap_or_else(|| "`argus list` shows the scenes and their cases".into()))
         }
-        SceneError::NotOnRuntime { runtime, .. } => {
-            let cases = scene.cases.iter().filter(|case| case.runtimes.contains(runtime));
-            let names: Vec<&str> = cases.map(|case| case.name).collect();
-            (!names.is_empty()).then(|| format!("cases written for {runtime}: {}", names.join(", ")))
-        }
-        SceneError::Scene { .. } | SceneError::Runtime { .. } => None,
+        _ => None,
     };
     Failure::usage(error).hint(hint)
 }
 
-fn names_of(case: &Case) -> impl Iterator<Item = &'static str> {
-    [case.name].into_iter().chain(case.aliases.iter().copied())
+pub fn no_case(scene: &Scene, error: SceneError) -> Failure {
+    let hint = match &error {
+        SceneError::Case { name, .. } => did_you_mean(name, scene.cases.iter().flat_map(|case| case.names())),
+        SceneError::NotOnRuntime { runtime, .. } => {
+            let cases = scene.cases.iter().filter(|case| case.runtimes.contains(runtime));
+            let names: Vec<&str> = cases.map(|case| &case.name[..]).collect();
+            (!names.is_empty()).then(|| format!("cases written for {runtime}: {}", names.join(", ")))
+        }
+        _ => None,
+    };
+    Failure::usage(error).hint(hint)
 }
 
 fn rounds(rounds: u32) -> Result<u32, Failure> {
@@ -152,14 +155,19 @@ pub fn timeout(seconds: f64) -> Result<Duration, Failure> {
 }
 
 /// The tolerance asked for; what is not said about it comes from the case.
-fn tolerance(args: &RunArgs, case: &Case, runtime: RuntimeKind) -> Result<Option<Tolerance>, Failure> {
+fn tolerance(
+    args: &RunArgs,
+    case: &Case,
+    runtime: RuntimeKind,
+    chip: &'static Chip,
+) -> Result<Option<Tolerance>, Failure> {
     let (rtol, atol) = match (args.rtol, args.atol) {
         (None, None) => return Ok(None),
         (Some(rtol), Some(atol)) => (rtol, atol),
         (rtol, atol) => {
             // Only a prepared case knows its tolerance. Bad numbers should not have to wait for that.
             Tolerance::new(rtol.unwrap_or(0.0), atol.unwrap_or(0.0)).map_err(Failure::usage)?;
-            let own = (case.prepare)(runtime).tolerance;
+            let own = case.prepare(runtime, chip)?.tolerance;
             (rtol.unwrap_or(own.rtol()), atol.unwrap_or(own.atol()))
         }
     };

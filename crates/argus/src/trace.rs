@@ -10,6 +10,7 @@ pub mod run_timeline;
 mod task;
 mod text;
 
+use argus_scene::Registry;
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -21,12 +22,12 @@ use crate::failure::Failure;
 use crate::input;
 use crate::output::{self, GOOD};
 
-pub fn trace(args: &TraceArgs) -> Result<ExitCode, Failure> {
+pub fn trace(args: &TraceArgs, registry: &Registry) -> Result<ExitCode, Failure> {
     if let Some(directory) = &args.check {
         return check(directory, args.json);
     }
     if names_a_task(args) {
-        return task::trace(args);
+        return task::trace(args, registry);
     }
     if let Some(flag) = flag_of_a_task(args) {
         return Err(Failure::usage(anyhow!("{flag} is about one task, and none is named"))

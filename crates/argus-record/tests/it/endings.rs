@@ -4,13 +4,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 
-use argus_abi::{ArgDirection, CoreType, DType, FatalCode, KernelArgs, Stage};
+use argus_abi::{ArgDirection, CoreType, DType, FatalCode, KernelArgs, RuntimeKind, Stage};
 use argus_chip::{A2A3SIM, A5SIM};
 use argus_dump::journal::{Entry, status};
 use argus_facts::with_causes;
 use argus_record::RecordRequest;
 use argus_runtime::{Arg, Collect, Device, Fatal, KernelEntry, MixedKernels, Orchestration, SlotInfo};
-use argus_scenes::registry::RuntimeKind;
 use argus_scenes::scenes::failures::FAILURES;
 use argus_tile::{Core, GlobalShape, KernelResult, Tile};
 
@@ -454,7 +453,7 @@ fn every_way_to_fail_leaves_a_finished_dump() {
     let certain = |case: &str| !["dependency_overflow", "dep_pool_overflow"].contains(&case);
     for failure in FAILURES.iter().filter(|failure| certain(failure.case)) {
         for runtime in RuntimeKind::ALL {
-            let scene = argus_scenes::registry::scene("failures").unwrap();
+            let scene = argus_scenes::scene("failures").unwrap();
             if scene.case(Some(failure.case), Some(runtime)).is_err() {
                 continue;
             }

@@ -2,11 +2,12 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use argus_abi::{DType, Role};
+use argus_abi::{DType, Role, RuntimeKind};
 use argus_chip::Chip;
 use argus_record::RecordRequest;
 use argus_runtime::{Injection, InjectionError, InjectionKind, RunError};
-use argus_scenes::registry::{RuntimeKind, Scene, scene};
+use argus_scene::Scene;
+use argus_scenes::scene;
 use serde_json::Value;
 
 use crate::dump::{Dump, Key, Record, word};
@@ -197,19 +198,19 @@ fn must_work(kind: InjectionKind, scene: &Scene) -> bool {
         InjectionKind::Bitflip | InjectionKind::Nan => true,
         InjectionKind::Scale | InjectionKind::ZeroRow | InjectionKind::SkipWrite => true,
         // All elements of a row are equal there.
-        InjectionKind::ShiftRow => !matches!(scene.name, "vector_example" | "dump_tensor_example"),
+        InjectionKind::ShiftRow => !matches!(&scene.name[..], "vector_example" | "dump_tensor_example"),
         InjectionKind::StaleRead => false,
     }
 }
 
-fn for_places(mut check: impl FnMut(&'static Scene, &Subject, &'static Chip, &'static str, &Dump)) {
+fn for_places(mut check: impl FnMut(&Scene, &Subject, &'static Chip, &'static str, &Dump)) {
     for &(name, case, runtime, kernels) in PLACES {
         let subject = Subject::scene(name, case, runtime);
         let scene = scene(name).unwrap();
         for platform in if long() { &CHIPS[..] } else { &CHIPS[..1] } {
             let clean = subject.record(platform, &RecordRequest::default()).complete(name);
             for kernel in kernels {
-                check(scene, &subject, platform, kernel, &clean);
+                check(&scene, &subject, platform, kernel, &clean);
             }
         }
     }
@@ -276,7 +277,7 @@ fn a_stale_read_computes_from_what_was_there_before_the_last_writer() {
             assert_elsewhere_clean(clean, &faulty.dump, target, Some(u16::MAX), &about);
             return;
         }
-        worked.insert((scene.name, subject.names.runtime.clone(), kernel));
+        worked.insert((scene.name.clone(), subject.names.runtime.clone(), kernel));
         assert_elsewhere_clean(clean, &faulty.dump, target, None, &about);
         // "argument 0 was read as it was before task 0x... wrote it"
         let words: Vec<&str> = faulty.injections[0]["what"].as_str().unwrap().split(' ').collect();
@@ -353,7 +354,7 @@ fn two_faults_in_one_run_are_both_there() {
     assert!(faulty.result.is_ok());
     let told: Vec<u64> = faulty.injections.iter().map(|told| word(&told["task_id"])).collect();
     assert_eq!(told, [2, 3]);
-    assert_eq!(wrong_tasks(scene("mixed_example").unwrap(), &faulty.dump), [2, 3]);
+    assert_eq!(wrong_tasks(&scene("mixed_example").unwrap(), &faulty.dump), [2, 3]);
 
     // Two kernels of one task.
     let faults = [injection("MATMUL", 0, InjectionKind::Scale), injection("MUL", 0, InjectionKind::Scale)];

@@ -1,13 +1,16 @@
 //! Every task of every scene, held against the reference that its own captured inputs give.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
-use argus_abi::{DType, Kind, Role, Stage, TaskId};
+use argus_abi::{DType, Kind, Role, RuntimeKind, Stage, TaskId};
 use argus_chip::A2A3SIM;
 use argus_facts::{Argument, Call, Edge, Expected, NoReference};
 use argus_record::RecordRequest;
+use argus_scene::{Case, Scene};
 use argus_scenes::isolated;
-use argus_scenes::registry::{Case, RuntimeKind, Scene, scene, scenes};
+use argus_scenes::scene;
+use argus_scenes::scenes::all;
 use half::{bf16, f16};
 
 use crate::dump::{Dump, Record, word};
@@ -64,7 +67,7 @@ impl Recorded<'_> {
             .collect();
         let (func_ids, kernels) = (&self.funcs[..], &self.kernels[..]);
         let call = Call { func_ids, kernels, blocks: self.blocks, arguments: &arguments };
-        isolated::expected(scene, &call)
+        isolated::expected(&scene.name, &call)
     }
 
     pub fn after(&self, slot: u32) -> &Record {
@@ -110,23 +113,26 @@ pub fn wrong_tasks(scene: &Scene, dump: &Dump) -> Vec<u64> {
 }
 
 /// Every case that ends well, on every runtime; the large ones only if time does not matter.
-fn cases() -> impl Iterator<Item = (&'static Scene, &'static Case, RuntimeKind)> {
-    let all = scenes().iter().filter(|scene| scene.name != "failures").flat_map(|&scene| {
-        let cases = scene.cases.iter();
-        cases.flat_map(move |case| case.runtimes.iter().map(move |&runtime| (scene, case, runtime)))
-    });
-    let large = |case: &Case| matches!(case.name, "large" | "Case0");
-    all.filter(move |(_, case, _)| long() || !large(case))
+fn cases() -> Vec<(Arc<Scene>, Arc<Case>, RuntimeKind)> {
+    let large = |case: &Case| matches!(&case.name[..], "large" | "Case0");
+    let mut cases = Vec::new();
+    for scene in all().into_iter().map(Arc::new).filter(|scene| scene.name != "failures") {
+        for case in scene.cases.iter().filter(|case| long() || !large(case)) {
+            let on = |&runtime: &RuntimeKind| (Arc::clone(&scene), Arc::clone(case), runtime);
+            cases.extend(case.runtimes.iter().map(on));
+        }
+    }
+    cases
 }
 
 #[test]
 fn every_scene_s_tasks_are_what_their_captured_inputs_give() {
     for (scene, case, runtime) in cases() {
-        let subject = Subject::scene(scene.name, case.name, runtime);
+        let subject = Subject::scene(&scene.name, &case.name, runtime);
         for platform in CHIPS {
             let about = format!("{} {} {runtime} {}", scene.name, case.name, platform.name);
             let dump = subject.record(platform, &RecordRequest::default()).complete(&about);
-            assert_eq!(wrong_tasks(scene, &dump), [0u64; 0], "{about}");
+            assert_eq!(wrong_tasks(&scene, &dump), [0u64; 0], "{about}");
         }
     }
 }
@@ -135,10 +141,10 @@ fn every_scene_s_tasks_are_what_their_captured_inputs_give() {
 fn the_graph_of_every_scene_is_that_of_its_dumps() {
     for (scene, case, runtime) in cases() {
         let about = format!("{} {} {runtime}", scene.name, case.name);
-        let dump = Subject::scene(scene.name, case.name, runtime)
+        let dump = Subject::scene(&scene.name, &case.name, runtime)
             .record(&A2A3SIM, &RecordRequest { level: None, ..RecordRequest::default() })
             .complete(&about);
-        let graph = isolated::graph(case, runtime).unwrap();
+        let graph = argus_scene::graph::graph(&case, runtime).unwrap();
         let listed = dump.graph["tasks"].as_array().unwrap();
         assert_eq!(graph.tasks.len(), listed.len(), "{about}");
         for task in listed {
@@ -159,7 +165,7 @@ fn the_graph_of_every_scene_is_that_of_its_dumps() {
 fn the_graph_names_kernels() {
     let scene = scene("paged_attention").unwrap();
     let (case, runtime) = scene.case(Some("CaseSmall1"), Some(RuntimeKind::Trb)).unwrap();
-    let graph = isolated::graph(case, runtime).unwrap();
+    let graph = argus_scene::graph::graph(&case, runtime).unwrap();
     // An allocation on ring 1, and three blocks of four tasks on ring 2.
     let kernels: Vec<(TaskId, String)> =
         graph.tasks.iter().map(|task| (task.id, graph.kernel_names(&task.func_ids))).collect();
@@ -182,7 +188,7 @@ fn what_does_not_fit_is_refused_and_never_believed() {
     let two = [0u8; 8];
     let call = |kernels: &[&str], arguments: &[Argument<'_>]| {
         let call = Call { func_ids: &[0], kernels, blocks: 1, arguments };
-        isolated::expected(scene, &call).unwrap_err().to_string()
+        isolated::expected(&scene.name, &call).unwrap_err().to_string()
     };
     let x = || floats(0, Role::Input, &[2], Some(&two));
     let y = || floats(1, Role::Input, &[2], Some(&two));
@@ -204,7 +210,7 @@ fn what_does_not_fit_is_refused_and_never_believed() {
         call(&["add"], &[x(), y(), Argument { shape: vec![1 << 60], ..z() }]).contains("give 2 elements")
     );
     let endless = isolated::expected(
-        argus_scenes::registry::scene("failures").unwrap(),
+        "failures",
         &Call { func_ids: &[2], kernels: &["endless"], blocks: 1, arguments: &[] },
     );
     assert_eq!(endless, Err(NoReference::Endless { kernel: "endless".into() }));
@@ -214,7 +220,7 @@ fn what_does_not_fit_is_refused_and_never_believed() {
 fn half_types_have_the_formats_of_the_dump() {
     // By hand: sqrt(ln e^4) is 2 in f16; the weight of a lone score is 1 in bf16.
     let a = f16::from_f64(4f64.exp()).to_le_bytes();
-    let (shape, scene) = ([1, 1], |name| scene(name).unwrap());
+    let shape = [1, 1];
     let half = |slot, role, before| Argument {
         slot,
         role,
@@ -225,7 +231,7 @@ fn half_types_have_the_formats_of_the_dump() {
     };
     let args = [half(0, Role::Input, Some(&a[..])), half(1, Role::Output, None)];
     let call = Call { func_ids: &[0], kernels: &["log_sqrt"], blocks: 1, arguments: &args };
-    let expected = isolated::expected(scene("matmul"), &call).unwrap();
+    let expected = isolated::expected("matmul", &call).unwrap();
     assert_eq!(expected[0].bytes, f16::from_f32(2.0).to_le_bytes());
 
     let score = 0.25f32.to_le_bytes();
@@ -246,7 +252,7 @@ fn half_types_have_the_formats_of_the_dump() {
         scale,
     ];
     let call = Call { func_ids: &[1], kernels: &["SF"], blocks: 1, arguments: &args };
-    let expected = isolated::expected(scene("paged_attention"), &call).unwrap();
+    let expected = isolated::expected("paged_attention", &call).unwrap();
     let weights = [bf16::from_f32(1.0).to_le_bytes(), [0, 0]].concat();
     let found: Vec<(u32, Vec<u8>)> = expected.into_iter().map(|output| (output.slot, output.bytes)).collect();
     let (max, sum) = (0.125f32.to_le_bytes().to_vec(), 1f32.to_le_bytes().to_vec());

@@ -1,11 +1,10 @@
 //! How much is captured: levels and marks.
 
-use argus_abi::{DType, Kind, Stage};
+use argus_abi::{DType, Kind, RuntimeKind, Stage};
 use argus_chip::{A2A3SIM, A5SIM};
 use argus_facts::Level;
 use argus_record::{Hint, RecordProblem, RecordRequest};
 use argus_runtime::{Arg, TensorCreateInfo};
-use argus_scenes::registry::RuntimeKind;
 
 use crate::dump::Key;
 use crate::model::{A, Model, View, number, task};

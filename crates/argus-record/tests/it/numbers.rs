@@ -1,10 +1,9 @@
 //! Numbers that readers with 53 bits would round are strings.
 
-use argus_abi::{ArgDirection, DType};
+use argus_abi::{ArgDirection, DType, RuntimeKind};
 use argus_chip::A2A3SIM;
 use argus_record::RecordRequest;
 use argus_runtime::Arg;
-use argus_scenes::registry::RuntimeKind;
 use serde_json::{Value, json};
 
 use crate::dump::word;

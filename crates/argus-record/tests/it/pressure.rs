@@ -1,11 +1,10 @@
 //! Streaming loses nothing, however small its rings; capture after the run says exactly what did not fit.
 
-use argus_abi::{ArgDirection, DType, Kind, Stage};
+use argus_abi::{ArgDirection, DType, Kind, RuntimeKind, Stage};
 use argus_dump::journal::Entry;
 use argus_facts::with_causes;
 use argus_record::{Hint, RecordProblem, RecordRequest};
 use argus_runtime::{Arg, Collect, Fatal, HostArgs, HostTensor, ScopeMode};
-use argus_scenes::registry::RuntimeKind;
 
 use crate::model::{A, Model, bytes, number, task};
 use crate::programs::{BUMP, OWN, Weave, arguments, kernel, plus, program, standard, trb};

@@ -4,13 +4,12 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
-use argus_abi::{ArgDirection, CoreType, DType, FuncId, KernelArgs, Tensor};
+use argus_abi::{ArgDirection, CoreType, DType, FuncId, KernelArgs, RuntimeKind, Tensor};
 use argus_runtime::{
     Abg, Arg, EntryArgs, Fatal, Hbg, HostArgs, HostTensor, KernelEntry, KernelTable, Orchestration, Program,
     ScopeMode, SlotInfo, TaskOutputs, Trb,
 };
 use argus_scenes::inputs::Generator;
-use argus_scenes::registry::RuntimeKind;
 use argus_tile::{Core, Fault, GlobalShape, KernelResult};
 
 use crate::model::{A, Model, bytes, i32s, number, task};
@@ -29,8 +28,7 @@ pub fn kernel(
     signature: &'static [ArgDirection],
     body: impl Fn(&mut Core, &KernelArgs<'_>) -> KernelResult + Send + Sync + 'static,
 ) -> KernelEntry {
-    let (core_type, sources, kernel) = (CoreType::Aiv, &[], Arc::new(body));
-    KernelEntry { func_id, name, core_type, signature, sources, kernel }
+    KernelEntry::new(func_id, name, CoreType::Aiv, signature, body)
 }
 
 /// [`BUMP`] and [`COPY`] on tensor descriptors.

@@ -3,11 +3,10 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
-use argus_abi::{DType, Kind, Role, Stage};
+use argus_abi::{DType, Kind, Role, RuntimeKind, Stage};
 use argus_chip::A2A3SIM;
 use argus_facts::with_causes;
 use argus_record::{RecordProblem, RecordRequest};
-use argus_scenes::registry::RuntimeKind;
 
 use crate::dump::{Key, Record};
 use crate::programs::{BUMP, arguments, program, standard, trb};

@@ -2,10 +2,11 @@
 
 use std::path::Path;
 
+use argus_abi::RuntimeKind;
 use argus_chip::{A2A3SIM, A5SIM, Chip};
 use argus_record::{Names, RecordRequest, RecordedRun, record};
 use argus_runtime::{Collect, Device, HostArgs, Program, RunConfig};
-use argus_scenes::registry::{self, RuntimeKind};
+use argus_scenes::{self};
 use tempfile::TempDir;
 
 use crate::dump::Dump;
@@ -38,15 +39,15 @@ impl Subject {
     }
 
     pub fn scene(scene: &str, case: &str, runtime: RuntimeKind) -> Subject {
-        let (case, runtime) = registry::scene(scene).unwrap().case(Some(case), Some(runtime)).unwrap();
-        let prepared = (case.prepare)(runtime);
+        let (case, runtime) = argus_scenes::scene(scene).unwrap().case(Some(case), Some(runtime)).unwrap();
+        let prepared = case.prepare(runtime, argus_chip::DEFAULT_CHIP).unwrap();
         let mut config = RunConfig {
             block_dim: case.block_dim,
             control_threads: case.control_threads,
             ..RunConfig::default()
         };
         (prepared.configure)(&mut config);
-        let names = Names { scene: scene.into(), case: case.name.into(), runtime: runtime.name().into() };
+        let names = Names { scene: scene.into(), case: case.name.clone(), runtime: runtime.name().into() };
         Subject { program: prepared.program, args: prepared.args, config, names }
     }
 

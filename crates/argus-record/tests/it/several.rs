@@ -2,11 +2,11 @@
 
 use std::collections::BTreeSet;
 
+use argus_abi::RuntimeKind;
 use argus_chip::{A2A3SIM, A5SIM};
 use argus_dump::RunDirectory;
 use argus_record::RecordRequest;
 use argus_runtime::Device;
-use argus_scenes::registry::RuntimeKind;
 
 use crate::dump::Dump;
 use crate::programs::Weave;

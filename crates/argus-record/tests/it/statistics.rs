@@ -1,12 +1,11 @@
 //! Statistics beside payloads and instead of them, against a loop that has no tricks.
 
-use argus_abi::{DType, Kind, Stage};
+use argus_abi::{DType, Kind, RuntimeKind, Stage};
 use argus_chip::A5SIM;
 use argus_dump::StatsMode;
 use argus_dump::stats::Statistics;
 use argus_facts::number::Number;
 use argus_record::RecordRequest;
-use argus_scenes::registry::RuntimeKind;
 use half::{bf16, f16};
 use serde_json::{Value, json};
 

@@ -2,9 +2,9 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use argus_abi::RuntimeKind;
 use argus_record::RecordRequest;
 use argus_runtime::{Collect, Device};
-use argus_scenes::registry::RuntimeKind;
 use serde_json::Value;
 
 use crate::dump::{Dump, Record};

@@ -3,11 +3,11 @@
 use argus_abi::DType::{Bf16, F32, U64};
 use argus_abi::Role::{Inout, Input, Output};
 use argus_abi::Stage::{AfterCompletion as After, BeforeDispatch as Before};
-use argus_abi::{DType, Kind};
+use argus_abi::{DType, Kind, RuntimeKind};
 use argus_chip::A2A3SIM;
+use argus_scene::arguments::elements;
 use argus_scenes::params::PagedAttention;
 use argus_scenes::reference::paged_attention::{Partial, online_update, pv, qk, softmax_prepare};
-use argus_scenes::registry::{RuntimeKind, elements};
 
 use crate::model::{A, Model, View, bytes, f32s, number, task, u16s};
 use crate::setup::Subject;

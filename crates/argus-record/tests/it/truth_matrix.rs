@@ -1,11 +1,10 @@
 //! The scenes of products: every record against the references.
 
-use argus_abi::DType;
+use argus_abi::{DType, RuntimeKind};
 use argus_scenes::params::Bgemm;
 use argus_scenes::reference::bgemm::Grid;
 use argus_scenes::reference::gemm::{Dims, gemm, tile_add};
 use argus_scenes::reference::{double_buffered, matmul};
-use argus_scenes::registry::RuntimeKind;
 
 use crate::model::{A, Model, View, bytes, f32s, task, u16s};
 use crate::setup::Subject;

@@ -1,10 +1,9 @@
 //! Mixes and blocks: one set of records per task, whatever the number of cores that worked on it.
 
-use argus_abi::DType;
+use argus_abi::{DType, RuntimeKind};
 use argus_scenes::reference::gemm::{Dims, gemm};
 use argus_scenes::reference::vector::{add, mul};
 use argus_scenes::reference::{mixed, pipe_mix, spmd};
-use argus_scenes::registry::RuntimeKind;
 
 use crate::model::{A, Id, Model, View, bytes, f32s};
 use crate::setup::Subject;

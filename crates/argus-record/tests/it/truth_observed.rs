@@ -4,11 +4,11 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex};
 
-use argus_abi::{DType, KernelArgs, Stage, Tensor};
+use argus_abi::{DType, KernelArgs, RuntimeKind, Stage, Tensor};
 use argus_chip::A2A3SIM;
 use argus_record::RecordRequest;
 use argus_runtime::{KernelEntry, KernelTable, Program};
-use argus_scenes::registry::{RuntimeKind, scenes};
+use argus_scenes::scenes::all;
 use argus_tile::{Core, Fault, GlobalShape, KernelResult};
 
 use crate::dump::{Key, Record, word};
@@ -90,14 +90,14 @@ fn said(records: &BTreeMap<Key, &Record>, task: u64) -> Said {
 #[test]
 fn dumps_hold_what_kernels_found_and_left() {
     let mut tasks = 0;
-    for scene in scenes().iter().filter(|scene| scene.name != "failures") {
+    for scene in all().iter().filter(|scene| scene.name != "failures") {
         let case = &scene.cases[0];
         for &runtime in case.runtimes.iter().filter(|runtime| **runtime != RuntimeKind::Hbg) {
-            let subject = Subject::scene(scene.name, case.name, runtime);
+            let subject = Subject::scene(&scene.name, &case.name, runtime);
             let (program, observed) = observe(&subject.program);
             let subject = Subject { program, ..subject };
             let request = RecordRequest { collect: COLLECTS[1], ..RecordRequest::default() };
-            let dump = subject.record(&A2A3SIM, &request).complete(scene.name);
+            let dump = subject.record(&A2A3SIM, &request).complete(&scene.name);
             let mut calls = std::mem::take(&mut *observed.lock().unwrap());
             let records = dump.by_key();
             for task in dump.graph["tasks"].as_array().unwrap() {

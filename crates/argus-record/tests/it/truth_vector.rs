@@ -1,9 +1,8 @@
 //! The elementwise scenes: every record of every runtime against the references.
 
-use argus_abi::{DType, Kind, Stage};
+use argus_abi::{DType, Kind, RuntimeKind, Stage};
 use argus_chip::A2A3SIM;
 use argus_scenes::reference::vector as reference;
-use argus_scenes::registry::RuntimeKind;
 
 use crate::model::{A, Model, View, bytes, f32s, float, number, task};
 use crate::setup::Subject;

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
 use argus_abi::args::{GLOBAL_CONTEXT_SLOT, KernelAbi, LOCAL_CONTEXT_SLOT};
-use argus_abi::{CoreType, DType, FuncId, KernelArgs, Member, Role};
+use argus_abi::{CoreType, DType, FuncId, KernelArgs, Member, Role, RuntimeKind};
 use argus_chip::A2A3SIM;
 use argus_facts::with_causes;
 use argus_record::RecordRequest;
@@ -15,7 +15,7 @@ use argus_replay::{
     Rebuilt, ReplayError, Substitute, TensorArgument, What, replay,
 };
 use argus_runtime::{KernelEntry, KernelTable};
-use argus_scenes::registry::{self, RuntimeKind};
+use argus_scenes::{self};
 use argus_tile::{Core, GlobalShape, Kernel, KernelResult};
 
 use crate::setup::Recorded;
@@ -64,10 +64,10 @@ fn run(
 fn kernels(kernel: impl Kernel + 'static) -> KernelTable {
     let entry = KernelEntry {
         func_id: FuncId(0),
-        name: "test",
+        name: "test".into(),
         core_type: CoreType::Aiv,
-        signature: &[],
-        sources: &[],
+        signature: [].into(),
+        sources: [].into(),
         kernel: Arc::new(kernel),
     };
     KernelTable::new([entry]).unwrap()
@@ -239,9 +239,9 @@ fn a_task_that_gives_other_bytes_each_time_is_flaky() {
 /// Metadata of everything, payload of nothing.
 fn hybrid() -> (Recorded, CapturedTask) {
     let (case, runtime) =
-        registry::scene("dump_tensor_example").unwrap().case(None, Some(RuntimeKind::Trb)).unwrap();
+        argus_scenes::scene("dump_tensor_example").unwrap().case(None, Some(RuntimeKind::Trb)).unwrap();
     let request = RecordRequest { level: Some(argus_facts::Level::Hybrid), ..RecordRequest::default() };
-    let recorded = Recorded::case("dump_tensor_example", case, runtime, &A2A3SIM, &request);
+    let recorded = Recorded::case("dump_tensor_example", &case, runtime, &A2A3SIM, &request);
     let task = recorded.task("add", 0);
     (recorded, task)
 }
@@ -325,9 +325,9 @@ fn shape_of(task: &CapturedTask) -> Vec<u32> {
 #[test]
 fn a_slot_that_nobody_captured_is_named() {
     let (case, runtime) =
-        registry::scene("dump_tensor_example").unwrap().case(None, Some(RuntimeKind::Trb)).unwrap();
+        argus_scenes::scene("dump_tensor_example").unwrap().case(None, Some(RuntimeKind::Trb)).unwrap();
     let request = RecordRequest { selectors: vec!["kind=tensor".into()], ..RecordRequest::default() };
-    let recorded = Recorded::case("dump_tensor_example", case, runtime, &A2A3SIM, &request);
+    let recorded = Recorded::case("dump_tensor_example", &case, runtime, &A2A3SIM, &request);
     let task = recorded.task("add_scalar_inplace", 0);
     let error = replay(&task, &recorded.code.kernels, &A2A3SIM, &Options::default(), 1).unwrap_err();
     assert!(error.to_string().starts_with("argument slot 1 of the task was not captured"), "{error}");

@@ -2,10 +2,10 @@
 
 use std::path::Path;
 
+use argus_abi::RuntimeKind;
 use argus_chip::{A2A3SIM, A5SIM};
 use argus_facts::with_causes;
 use argus_replay::{Capsule, CapturedTask, Judgement, Options, replay};
-use argus_scenes::registry::RuntimeKind;
 
 use crate::setup::Recorded;
 

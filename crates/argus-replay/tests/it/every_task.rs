@@ -1,17 +1,19 @@
 //! Every task of every shipped scene gives the same bytes alone as in its run.
 
+use argus_abi::RuntimeKind;
 use argus_chip::{A2A3SIM, A5SIM, Chip};
 use argus_record::RecordRequest;
 use argus_replay::{CapturedTask, Judgement, Listing, Options, TaskChoice, replay};
-use argus_scenes::registry::{Case, RuntimeKind, Scene, scenes};
+use argus_scene::{Case, Scene};
+use argus_scenes::scenes::all;
 
 use crate::setup::{Recorded, long};
 
 /// Cases that take long and show nothing that a smaller one of their scene does not.
 pub const LONG: &[(&str, &str)] = &[("paged_attention", "large"), ("benchmark_bgemm", "Case0")];
 
-fn assert_every_task(scene: &Scene, case: &'static Case, runtime: RuntimeKind, platform: &'static Chip) {
-    let recorded = Recorded::case(scene.name, case, runtime, platform, &RecordRequest::default());
+fn assert_every_task(scene: &Scene, case: &Case, runtime: RuntimeKind, platform: &'static Chip) {
+    let recorded = Recorded::case(&scene.name, case, runtime, platform, &RecordRequest::default());
     let dump = recorded.dump();
     let graph = dump.graph().unwrap();
     let listing = Listing::from_dump(&dump);
@@ -40,12 +42,12 @@ fn assert_every_task(scene: &Scene, case: &'static Case, runtime: RuntimeKind, p
 }
 
 fn every_scene_on(platform: &'static Chip) {
-    for scene in scenes().iter().filter(|scene| scene.name != "failures") {
-        for case in scene.cases {
-            if LONG.contains(&(scene.name, case.name)) && !long() {
+    for scene in all().iter().filter(|scene| scene.name != "failures") {
+        for case in &scene.cases {
+            if LONG.contains(&(&scene.name[..], &case.name[..])) && !long() {
                 continue;
             }
-            for &runtime in case.runtimes {
+            for &runtime in &case.runtimes {
                 let start = std::time::Instant::now();
                 assert_every_task(scene, case, runtime, platform);
                 eprintln!("{} {} {runtime}: {:?}", scene.name, case.name, start.elapsed());

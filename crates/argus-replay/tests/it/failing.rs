@@ -2,19 +2,19 @@
 
 use std::time::Duration;
 
-use argus_abi::TaskId;
+use argus_abi::{RuntimeKind, TaskId};
 use argus_chip::{A2A3SIM, A5SIM};
 use argus_facts::with_causes;
 use argus_record::RecordRequest;
 use argus_replay::{CapturedTask, Hint, Listing, Options, TaskChoice, replay};
 use argus_runtime::RunError;
-use argus_scenes::registry::{self, RuntimeKind};
+use argus_scenes::{self};
 
 use crate::setup::Recorded;
 
 fn failed(case: &str, runtime: RuntimeKind) -> (Recorded, CapturedTask) {
-    let (case, runtime) = registry::scene("failures").unwrap().case(Some(case), Some(runtime)).unwrap();
-    let recorded = Recorded::case("failures", case, runtime, &A2A3SIM, &RecordRequest::default());
+    let (case, runtime) = argus_scenes::scene("failures").unwrap().case(Some(case), Some(runtime)).unwrap();
+    let recorded = Recorded::case("failures", &case, runtime, &A2A3SIM, &RecordRequest::default());
     let dump = recorded.dump();
     let first = TaskChoice { task: Some(TaskId::new(0, 0)), ..TaskChoice::default() };
     let listed = Listing::from_dump(&dump).select(&first).unwrap();

@@ -1,10 +1,9 @@
 //! Watches, probes and breaks show what happens inside, and change nothing.
 
-use argus_abi::{Kind, Member};
+use argus_abi::{Kind, Member, RuntimeKind};
 use argus_chip::A2A3SIM;
 use argus_facts::with_causes;
 use argus_replay::{Observation, Options, Probe, Substitute, Watch, replay};
-use argus_scenes::registry::RuntimeKind;
 
 use crate::setup::Recorded;
 

@@ -3,11 +3,11 @@
 
 use std::path::{Path, PathBuf};
 
+use argus_abi::RuntimeKind;
 use argus_chip::Chip;
 use argus_dump::read::Dump;
 use argus_replay::{CapturedTask, Code, Judgement, Listing, Options, Substitute, TaskChoice, replay};
-use argus_scenes::isolated;
-use argus_scenes::registry::{self, RuntimeKind};
+use argus_scenes::{self};
 
 /// A sample: its directory, the program that made it, and what it does not hold.
 struct Sample {
@@ -99,12 +99,12 @@ fn tasks_of_the_reference_give_its_bytes_with_the_kernels_of_this_project() {
 fn check(directory: &Path, sample: &Sample, differ: &mut Vec<String>) -> usize {
     let dump = Dump::open(&directory.join(sample.directory)).unwrap();
     let (case, runtime) =
-        registry::scene(sample.scene).unwrap().case(Some(sample.case), Some(sample.runtime)).unwrap();
-    let code = Code::from_program(&(case.prepare)(runtime).program);
+        argus_scenes::scene(sample.scene).unwrap().case(Some(sample.case), Some(sample.runtime)).unwrap();
+    let code = Code::from_program(&case.prepare(runtime, argus_chip::DEFAULT_CHIP).unwrap().program);
     let platform = Chip::by_name(sample.platform).unwrap();
     let mut listing = Listing::from_dump(&dump);
     listing.name(&code);
-    let graph = isolated::graph(case, runtime).unwrap();
+    let graph = argus_scene::graph::graph(&case, runtime).unwrap();
     listing.supply(&graph);
     let mut ids: Vec<_> = dump.records().map(|record| record.task_id).collect();
     ids.sort_unstable();

@@ -1,9 +1,8 @@
 //! Which task: found by id, name or set, or refused with a list of what there is.
 
-use argus_abi::TaskId;
+use argus_abi::{RuntimeKind, TaskId};
 use argus_chip::A2A3SIM;
 use argus_replay::{Hint, Listing, TaskChoice};
-use argus_scenes::registry::RuntimeKind;
 
 use crate::setup::Recorded;
 

@@ -1,11 +1,13 @@
 //! From a scene to a dump, and from a dump to a task.
 
+use argus_abi::RuntimeKind;
 use argus_chip::Chip;
 use argus_dump::read::Dump;
 use argus_record::{Names, RecordRequest, record};
 use argus_replay::{CapturedTask, Code, Listing, Proof, TaskChoice, replay};
-use argus_runtime::{Device, RunConfig};
-use argus_scenes::registry::{self, Case, RuntimeKind};
+use argus_runtime::Device;
+use argus_scene::Case;
+use argus_scenes::{self};
 use tempfile::TempDir;
 
 /// A recorded run: its dump and the code that made it.
@@ -19,19 +21,14 @@ impl Recorded {
     /// Records a case with everything, or with what `selectors` leave.
     pub fn case(
         scene: &str,
-        case: &'static Case,
+        case: &Case,
         runtime: RuntimeKind,
         platform: &'static Chip,
         request: &RecordRequest,
     ) -> Recorded {
-        let prepared = (case.prepare)(runtime);
-        let mut config = RunConfig {
-            block_dim: case.block_dim.map(|clusters| clusters.min(platform.clusters)),
-            control_threads: case.control_threads.map(|threads| threads.min(platform.control_threads)),
-            ..RunConfig::default()
-        };
-        (prepared.configure)(&mut config);
-        let names = Names { scene: scene.into(), case: case.name.into(), runtime: runtime.name().into() };
+        let prepared = case.prepare(runtime, platform).unwrap();
+        let config = case.config(&prepared, platform);
+        let names = Names { scene: scene.into(), case: case.name.clone(), runtime: runtime.name().into() };
         let directory = tempfile::tempdir().unwrap();
         let mut args = prepared.args;
         let mut device = Device::new(platform);
@@ -41,8 +38,8 @@ impl Recorded {
     }
 
     pub fn named(scene: &str, case: &str, runtime: RuntimeKind, platform: &'static Chip) -> Recorded {
-        let (case, runtime) = registry::scene(scene).unwrap().case(Some(case), Some(runtime)).unwrap();
-        Recorded::case(scene, case, runtime, platform, &RecordRequest::default())
+        let (case, runtime) = argus_scenes::scene(scene).unwrap().case(Some(case), Some(runtime)).unwrap();
+        Recorded::case(scene, &case, runtime, platform, &RecordRequest::default())
     }
 
     pub fn dump(&self) -> Dump {

@@ -1,11 +1,11 @@
 //! Argument lists in JSON: what they mean, and one clear error for each mistake.
 
 use argus_abi::args::KernelAbi;
-use argus_abi::{DType, Role};
+use argus_abi::{DType, Role, RuntimeKind};
 use argus_chip::A2A3SIM;
 use argus_facts::with_causes;
 use argus_replay::{CapturedTask, Code, Content, Identity, Options, SpecError, What, replay, spec};
-use argus_scenes::registry::{self, RuntimeKind};
+use argus_scenes::{self};
 
 fn error(text: &str) -> String {
     with_causes(&spec::parse(text.as_bytes()).unwrap_err())
@@ -106,16 +106,16 @@ fn every_mistake_has_one_error_that_names_its_place() {
 #[test]
 fn a_kernel_runs_on_arguments_that_only_a_spec_gives() {
     let (case, runtime) =
-        registry::scene("dump_tensor_example").unwrap().case(None, Some(RuntimeKind::Trb)).unwrap();
-    let code = Code::from_program(&(case.prepare)(runtime).program);
-    let name = code.kernels.iter().next().unwrap().name;
+        argus_scenes::scene("dump_tensor_example").unwrap().case(None, Some(RuntimeKind::Trb)).unwrap();
+    let code = Code::from_program(&case.prepare(runtime, argus_chip::DEFAULT_CHIP).unwrap().program);
+    let name = code.kernels.iter().next().unwrap().name.to_string();
     let size = 128 * 128;
     let text = format!(
         r#"[{{"kind": "tensor", "index": 0, "name": "a", "dtype": "FLOAT32", "shape": [{size}], "fill": 1.5}},
             {{"kind": "tensor", "index": 1, "name": "b", "dtype": "FLOAT32", "shape": [{size}], "fill": "2"}},
             {{"kind": "tensor", "index": 2, "name": "f", "dtype": "FLOAT32", "shape": [{size}], "role": "output"}}]"#
     );
-    let identity = Identity { members: vec![code.kernel(name).unwrap()], ..Identity::default() };
+    let identity = Identity { members: vec![code.kernel(&name).unwrap()], ..Identity::default() };
     let mut task = CapturedTask::of_kernel(identity, KernelAbi::Tensors);
     task.arguments = spec::parse(text.as_bytes()).unwrap();
     let proof = replay(&task, &code.kernels, &A2A3SIM, &Options::default(), 1).unwrap();

@@ -2,14 +2,15 @@
 
 mod widesim;
 
-use argus_abi::CoreSet;
+use argus_abi::{CoreSet, RuntimeKind};
 use argus_chip::CHIPS;
 use argus_dump::read::Dump;
 use argus_record::{Names, RecordRequest, record};
 use argus_replay::{Buffer, Options, replay};
-use argus_scenes::compare::LengthMismatch;
-use argus_scenes::play::{PlayOptions, Stage, play_with};
-use argus_scenes::registry::{Case, RuntimeKind, Scene, scenes};
+use argus_scene::play::PlayError;
+use argus_scene::play::{PlayOptions, Stage, play_with};
+use argus_scene::{Case, Scene};
+use argus_scenes::scenes::all;
 use argus_trace::{GlobalBuffer, Params, Settings, Sources, Stamp, Summary, TaskLog, Timeline, check, write};
 
 use crate::every_task::LONG;
@@ -19,14 +20,14 @@ use widesim::WIDESIM;
 /// Runs a case on all clusters, judges its outputs and the dump of it, and tells on which cores it ran.
 fn captured(scene: &Scene, case: &Case, runtime: RuntimeKind) -> CoreSet {
     let about = format!("{} {} {runtime}", scene.name, case.name);
-    let names = Names { scene: scene.name.into(), case: case.name.into(), runtime: runtime.name().into() };
+    let names = Names { scene: scene.name.clone(), case: case.name.clone(), runtime: runtime.name().into() };
     let directory = tempfile::tempdir().unwrap();
     let options = PlayOptions {
         block_dim: Some(WIDESIM.clusters),
         control_threads: Some(WIDESIM.control_threads),
         ..PlayOptions::default()
     };
-    let played = play_with::<LengthMismatch>(case, runtime, &WIDESIM, &options, |stage| {
+    let played = play_with::<PlayError>(case, runtime, &WIDESIM, &options, |stage| {
         let Stage { device, program, args, config, .. } = stage;
         let request = RecordRequest::default();
         let run = record(device, program, args, config, &request, &names, directory.path());
@@ -49,9 +50,11 @@ fn captured(scene: &Scene, case: &Case, runtime: RuntimeKind) -> CoreSet {
 fn every_scene_runs_on_a_chip_of_48_clusters_and_the_dump_knows_its_highest_cores() {
     assert!(CHIPS.iter().all(|chip| chip.name != WIDESIM.name && chip.cores() <= 128));
     let mut seen = CoreSet::EMPTY;
-    for scene in scenes().iter().filter(|scene| scene.name != "failures") {
-        for case in scene.cases.iter().filter(|case| !LONG.contains(&(scene.name, case.name)) || long()) {
-            for &runtime in case.runtimes {
+    for scene in all().iter().filter(|scene| scene.name != "failures") {
+        for case in
+            scene.cases.iter().filter(|case| !LONG.contains(&(&scene.name[..], &case.name[..])) || long())
+        {
+            for &runtime in &case.runtimes {
                 seen = seen.iter().chain(captured(scene, case, runtime).iter()).collect();
             }
         }

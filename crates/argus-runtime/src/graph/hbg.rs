@@ -164,7 +164,7 @@ impl Hbg {
             .members()
             .next()
             .and_then(|(_, func)| self.scheduler.kernels.get(func))
-            .map_or(&[][..], |entry| entry.signature);
+            .map_or(&[][..], |entry| &entry.signature[..]);
         described.args.described =
             Some(describe(info, &described.args.scalars, signature).ok_or(skip_reason::METADATA_MISMATCH));
         Ok(())

@@ -97,7 +97,7 @@ impl Injector {
         let Work::Kernels(launch) = &task.work else { return };
         let runs = |name: &str| {
             let mut members = launch.members().filter_map(|(_, func)| self.kernels.get(func));
-            members.any(|entry| entry.name == name)
+            members.any(|entry| *entry.name == *name)
         };
         let state = &mut *relock(self.state.lock());
         for (index, injection) in self.injections.iter().enumerate() {

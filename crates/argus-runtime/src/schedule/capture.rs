@@ -135,7 +135,7 @@ impl Capture {
             return;
         }
         let names =
-            launch.kernels.map(|func| func.and_then(|func| kernels.get(func)).map(|entry| entry.name));
+            launch.kernels.map(|func| func.and_then(|func| kernels.get(func)).map(|entry| &*entry.name));
         let time_ns = self.now();
         let mut visit = |arg: usize, what: Argument<'_>| {
             let (kind, role, dtype, bytes) = what.facts();

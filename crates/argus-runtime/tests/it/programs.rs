@@ -54,9 +54,7 @@ impl Kernels {
     ) -> Kernels {
         let kernel: Arc<Body> = Arc::new(kernel);
         let kernel = move |core: &mut Core, args: &KernelArgs<'_>| kernel(core, args);
-        let (signature, sources) = (&[][..], &[]);
-        let name = "a test's kernel";
-        self.0.push(KernelEntry { func_id, name, core_type, signature, sources, kernel: Arc::new(kernel) });
+        self.0.push(KernelEntry::new(func_id, "a test's kernel", core_type, &[], kernel));
         self
     }
 

@@ -65,7 +65,7 @@ pub fn run(
 }
 
 fn kernels(spec: &Arc<ProgramSpec>, runtime: Runtime) -> KernelTable {
-    let entry = |func_id, name, core_type, rank_of: fn(&TaskSpec, i32) -> u32| {
+    let entry = |func_id, name: &str, core_type, rank_of: fn(&TaskSpec, i32) -> u32| {
         let spec = Arc::clone(spec);
         let kernel = move |core: &mut Core, args: &KernelArgs<'_>| {
             let (task, tensors) = match runtime {
@@ -85,7 +85,14 @@ fn kernels(spec: &Arc<ProgramSpec>, runtime: Runtime) -> KernelTable {
             };
             work(core, &spec.tasks[task], task, &tensors, part, parts)
         };
-        KernelEntry { func_id, name, core_type, signature: &[], sources: &[], kernel: Arc::new(kernel) }
+        KernelEntry {
+            func_id,
+            name: name.into(),
+            core_type,
+            signature: [].into(),
+            sources: [].into(),
+            kernel: Arc::new(kernel),
+        }
     };
     KernelTable::new([
         entry(AIC, "aic", CoreType::Aic, |_, _| 0),

@@ -114,10 +114,10 @@ fn multiply(core: &mut Core, buffer: &Buffer, sum: &Tile, first: bool) -> Kernel
 fn entry(func_id: u32, operand: OperandAt, sizes: Sizes) -> KernelEntry {
     KernelEntry {
         func_id: FuncId(func_id),
-        name: "matmul_double_buffered",
+        name: "matmul_double_buffered".into(),
         core_type: CoreType::Aic,
-        signature: SIGNATURE,
-        sources: SOURCES,
+        signature: SIGNATURE.into(),
+        sources: SOURCES.into(),
         kernel: Arc::new(move |core: &mut Core, args: &KernelArgs<'_>| product(core, args, operand, sizes)),
     }
 }

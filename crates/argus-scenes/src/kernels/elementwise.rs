@@ -63,10 +63,10 @@ fn entry(
 ) -> KernelEntry {
     KernelEntry {
         func_id: FuncId(func_id),
-        name,
+        name: name.into(),
         core_type: CoreType::Aiv,
-        signature,
-        sources: SOURCES,
+        signature: signature.into(),
+        sources: SOURCES.into(),
         kernel: Arc::new(kernel),
     }
 }

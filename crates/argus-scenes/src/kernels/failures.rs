@@ -11,7 +11,14 @@ const SOURCES: &[SourceFile] = &[source_file!("failures.rs"), super::SHARED];
 fn entry(func_id: FuncId, name: &'static str, kernel: impl Kernel + 'static) -> KernelEntry {
     const SIGNATURE: &[ArgDirection] = &[];
     let (core_type, kernel) = (CoreType::Aiv, Arc::new(kernel));
-    KernelEntry { func_id, name, core_type, signature: SIGNATURE, sources: SOURCES, kernel }
+    KernelEntry {
+        func_id,
+        name: name.into(),
+        core_type,
+        signature: SIGNATURE.into(),
+        sources: SOURCES.into(),
+        kernel,
+    }
 }
 
 /// Does nothing.

@@ -63,10 +63,10 @@ fn product(core: &mut Core, a: &Global, b: &Global, c: &Global, edge: u32) -> Ke
 fn entry(func_id: u32, name: &'static str, kernel: impl Kernel + 'static) -> KernelEntry {
     KernelEntry {
         func_id: FuncId(func_id),
-        name,
+        name: name.into(),
         core_type: CoreType::Aic,
-        signature: SIGNATURE,
-        sources: SOURCES,
+        signature: SIGNATURE.into(),
+        sources: SOURCES.into(),
         kernel: Arc::new(kernel),
     }
 }

@@ -138,7 +138,14 @@ pub(super) fn entry(
     kernel: impl Kernel + 'static,
 ) -> KernelEntry {
     let core_type = if matches!(func_id, QK | PV) { CoreType::Aic } else { CoreType::Aiv };
-    KernelEntry { func_id, name, core_type, signature, sources: SOURCES, kernel: Arc::new(kernel) }
+    KernelEntry {
+        func_id,
+        name: name.into(),
+        core_type,
+        signature: signature.into(),
+        sources: SOURCES.into(),
+        kernel: Arc::new(kernel),
+    }
 }
 
 /// Rows and columns of a tensor argument.

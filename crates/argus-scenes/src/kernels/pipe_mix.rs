@@ -87,10 +87,10 @@ fn entry(
 ) -> KernelEntry {
     KernelEntry {
         func_id: FuncId(func_id),
-        name,
+        name: name.into(),
         core_type,
-        signature: SIGNATURE,
-        sources: SOURCES,
+        signature: SIGNATURE.into(),
+        sources: SOURCES.into(),
         kernel: Arc::new(kernel),
     }
 }

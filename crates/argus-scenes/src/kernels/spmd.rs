@@ -83,7 +83,14 @@ fn entry(
     kernel: impl Kernel + 'static,
 ) -> KernelEntry {
     let (func_id, kernel) = (FuncId(func_id), Arc::new(kernel));
-    KernelEntry { func_id, name, core_type, signature, sources: SOURCES, kernel }
+    KernelEntry {
+        func_id,
+        name: name.into(),
+        core_type,
+        signature: signature.into(),
+        sources: SOURCES.into(),
+        kernel,
+    }
 }
 
 /// One kernel for each member of a mix, under three func_ids from `first` on.

@@ -73,10 +73,10 @@ fn entry(
     let kernel = Arc::new(kernel);
     KernelEntry {
         func_id: FuncId(func_id),
-        name,
+        name: name.into(),
         core_type: CoreType::Aiv,
-        signature,
-        sources: SOURCES,
+        signature: signature.into(),
+        sources: SOURCES.into(),
         kernel,
     }
 }

@@ -1,6 +1,6 @@
 //! Paged attention with fewer, larger tasks: each works on one block position of 16 requests.
 
-use argus_abi::{DType, Tensor};
+use argus_abi::{DType, RuntimeKind, Tensor};
 use argus_runtime::{Arg, EntryArgs, Fatal, Orchestration, ScopeMode, TaskOutputs, TensorCreateInfo, Trb};
 use std::sync::Arc;
 
@@ -9,34 +9,31 @@ use super::paged_attention::plan::index;
 use crate::kernels::batch_paged_attention as kernels;
 use crate::kernels::paged_attention::{PV, QK, SF, UP};
 use crate::params::PagedAttention;
-use crate::registry::{Prepared, RuntimeKind, Scene};
+use argus_scene::{Prepared, Scene};
 
 const NAME: &str = "batch_paged_attention";
 const RUNTIMES: &[RuntimeKind] = &[RuntimeKind::Trb];
 /// Requests that one task works on.
 const CHUNK: u32 = 16;
 
-pub const SCENE: Scene = Scene {
-    name: NAME,
-    about: "paged attention whose kernels loop over the requests of a batch",
-    cases: &[
-        case("CaseSmall1", &[], RUNTIMES, (4, 9), |_| {
+pub fn scene() -> Scene {
+    Scene::new(NAME, "paged attention whose kernels loop over the requests of a batch")
+        .with_case(case("CaseSmall1", &[], RUNTIMES, (4, 9), |_| {
             prepare("CaseSmall1", PagedAttention::batch_case_small1())
-        }),
-        case("CaseSmall2", &[], RUNTIMES, (4, 9), |_| {
+        }))
+        .with_case(case("CaseSmall2", &[], RUNTIMES, (4, 9), |_| {
             prepare("CaseSmall2", PagedAttention::batch_case_small2())
-        }),
-        case("CaseSmall3", &[], RUNTIMES, (4, 9), |_| {
+        }))
+        .with_case(case("CaseSmall3", &[], RUNTIMES, (4, 9), |_| {
             prepare("CaseSmall3", PagedAttention::batch_case_small3())
-        }),
-        case("CaseVarSeq2", &[], RUNTIMES, (4, 9), |_| {
+        }))
+        .with_case(case("CaseVarSeq2", &[], RUNTIMES, (4, 9), |_| {
             prepare("CaseVarSeq2", PagedAttention::case_var_seq2())
-        }),
-        case("CaseVarSeq4", &[], RUNTIMES, (4, 9), |_| {
+        }))
+        .with_case(case("CaseVarSeq4", &[], RUNTIMES, (4, 9), |_| {
             prepare("CaseVarSeq4", PagedAttention::case_var_seq4())
-        }),
-    ],
-};
+        }))
+}
 
 fn prepare(case: &str, params: PagedAttention) -> Prepared {
     let args = case::arguments(NAME, case, &params);

@@ -1,45 +1,33 @@
 //! Many independent sums of products: the graph that keeps all cores of a chip busy.
 
-use argus_abi::{ArgDirection, DType, FuncId};
+use argus_abi::{ArgDirection, DType, FuncId, RuntimeKind};
 use argus_runtime::{
     Arg, EntryArgs, Fatal, HostArgs, KernelTable, Orchestration, Program, ScopeMode, TensorCreateInfo, Trb,
 };
 use std::sync::Arc;
 
 use super::views::entry;
-use crate::compare::Tolerance;
 use crate::inputs::Generator;
 use crate::kernels::elementwise;
 use crate::kernels::gemm::{self, Tiles};
 use crate::params::Bgemm;
 use crate::reference::bgemm::benchmark_golden;
-use crate::registry::{Case, Expected, Prepared, RuntimeKind, Scene, elements, tensor};
+use argus_scene::arguments::{elements, tensor};
+use argus_scene::compare::Tolerance;
+use argus_scene::{Case, Expected, Prepared, Scene};
 
 const GEMM: FuncId = FuncId(0);
 const ADD: FuncId = FuncId(1);
 
-pub const SCENE: Scene = Scene {
-    name: "benchmark_bgemm",
-    about: "independent sums of tile products, f32",
-    cases: &[
-        Case {
-            name: "Bgemm64",
-            aliases: &[],
-            runtimes: &[RuntimeKind::Trb],
-            block_dim: Some(3),
-            control_threads: Some(4),
-            prepare: |_| prepare("Bgemm64", Bgemm::BGEMM64),
-        },
-        Case {
-            name: "Case0",
-            aliases: &[],
-            runtimes: &[RuntimeKind::Trb],
-            block_dim: Some(24),
-            control_threads: Some(4),
-            prepare: |_| prepare("Case0", Bgemm::CASE0),
-        },
-    ],
-};
+const NAME: &str = "benchmark_bgemm";
+
+pub fn scene() -> Scene {
+    Scene::new(NAME, "independent sums of tile products, f32")
+        .with_case(
+            Case::new("Bgemm64", &[RuntimeKind::Trb], |_| prepare("Bgemm64", Bgemm::BGEMM64)).machine(3, 4),
+        )
+        .with_case(Case::new("Case0", &[RuntimeKind::Trb], |_| prepare("Case0", Bgemm::CASE0)).machine(24, 4))
+}
 
 fn prepare(case: &str, params: Bgemm) -> Prepared {
     let (edge, count) = (params.tile as u32, params.incore_loop as u64);
@@ -55,11 +43,11 @@ fn prepare(case: &str, params: Bgemm) -> Prepared {
         },
         args: inputs(case, params),
         tolerance: Tolerance::new(1e-3, 1e-3).expect("a fixed tolerance"),
-        golden: Box::new(move |args| {
+        golden: Some(Box::new(move |args| {
             let values = benchmark_golden(&params, &elements(args, "A"), &elements(args, "B"));
-            vec![Expected { name: "C", values }]
-        }),
-        configure: |_| (),
+            Ok(vec![Expected::f32("C", &values)])
+        })),
+        configure: Box::new(|_| ()),
     }
 }
 
@@ -68,7 +56,7 @@ fn inputs(case: &str, params: Bgemm) -> HostArgs {
     let shape =
         |entries: usize| [entries, params.incore_loop, params.tile, params.tile].map(|dim| dim as u32);
     let random = |name| {
-        let generator = &mut Generator::for_argument(SCENE.name, case, name);
+        let generator = &mut Generator::for_argument(NAME, case, name);
         let values = generator.normal_vec_f32(params.input_elements(), 0.01);
         tensor(name, ArgDirection::In, DType::F32, &shape(params.matmul_add_task_num), &values)
     };

@@ -1,15 +1,16 @@
 //! C = A B on a grid of tiles: matrix cores multiply, vector cores add up, edges by hand.
 
-use argus_abi::{ArgDirection, CoreType, DType, FuncId};
+use argus_abi::{ArgDirection, CoreType, DType, FuncId, RuntimeKind};
 use argus_runtime::{EntryArgs, Fatal, Hbg, HostArgs, KernelTable, Orchestration, Program, SlotInfo};
 use std::sync::Arc;
 
-use crate::compare::Tolerance;
 use crate::inputs::Generator;
 use crate::kernels::elementwise;
 use crate::kernels::gemm::{self, Tiles};
 use crate::reference::bgemm::{Grid, hbg_golden};
-use crate::registry::{Case, Expected, Prepared, RuntimeKind, Scene, elements, tensor};
+use argus_scene::arguments::{elements, tensor};
+use argus_scene::compare::Tolerance;
+use argus_scene::{Case, Expected, Prepared, Scene};
 
 const GEMM_TILE: FuncId = FuncId(0);
 const TILE_ADD: FuncId = FuncId(1);
@@ -18,18 +19,12 @@ const GRID: Grid = Grid::HBG;
 const EDGE: u32 = GRID.tile as u32;
 const TILE_BYTES: u64 = (GRID.tile * GRID.tile * 4) as u64;
 
-pub const SCENE: Scene = Scene {
-    name: "bgemm",
-    about: "a product of 4 x 4 grids of 64 x 64 f32 tiles",
-    cases: &[Case {
-        name: "default",
-        aliases: &[],
-        runtimes: &[RuntimeKind::Hbg],
-        block_dim: Some(24),
-        control_threads: Some(3),
-        prepare,
-    }],
-};
+const NAME: &str = "bgemm";
+
+pub fn scene() -> Scene {
+    Scene::new(NAME, "a product of 4 x 4 grids of 64 x 64 f32 tiles")
+        .with_case(Case::new("default", &[RuntimeKind::Hbg], prepare).machine(24, 3))
+}
 
 fn prepare(_runtime: RuntimeKind) -> Prepared {
     let kernels = [
@@ -43,11 +38,11 @@ fn prepare(_runtime: RuntimeKind) -> Prepared {
         },
         args: inputs(),
         tolerance: Tolerance::new(1e-3, 1e-3).expect("a fixed tolerance"),
-        golden: Box::new(|args| {
+        golden: Some(Box::new(|args| {
             let values = hbg_golden(&elements(args, "A"), &elements(args, "B"), GRID);
-            vec![Expected { name: "C", values }]
-        }),
-        configure: |_| (),
+            Ok(vec![Expected::f32("C", &values)])
+        })),
+        configure: Box::new(|_| ()),
     }
 }
 
@@ -55,7 +50,7 @@ fn inputs() -> HostArgs {
     let shape = |rows: usize, cols: usize| [rows as u32, cols as u32, EDGE, EDGE];
     let random = |name, rows: usize, cols: usize| {
         let count = rows * cols * GRID.tile * GRID.tile;
-        let values = Generator::for_argument(SCENE.name, "default", name).normal_vec_f32(count, 0.01);
+        let values = Generator::for_argument(NAME, "default", name).normal_vec_f32(count, 0.01);
         tensor(name, ArgDirection::In, DType::F32, &shape(rows, cols), &values)
     };
     let tiles = GRID.tiles;

@@ -1,31 +1,25 @@
 //! f = (a + b) + 1 in two tasks, the second in place: small enough to read a dump of it by eye.
 
-use argus_abi::{ArgDirection, CoreType, DType, FuncId};
+use argus_abi::{ArgDirection, CoreType, DType, FuncId, RuntimeKind};
 use argus_runtime::{
     Abg, Arg, EntryArgs, Fatal, Hbg, HostArgs, KernelTable, Orchestration, Program, SlotInfo, Trb,
 };
 use std::sync::Arc;
 
-use crate::compare::Tolerance;
 use crate::kernels::vector::{self, SIZE};
 use crate::reference::vector as reference;
-use crate::registry::{Case, Expected, Prepared, RuntimeKind, Scene, elements, tensor};
+use argus_scene::arguments::{elements, tensor};
+use argus_scene::compare::Tolerance;
+use argus_scene::{Case, Expected, Prepared, Scene};
 
 const ADD: FuncId = FuncId(0);
 const ADD_SCALAR_INPLACE: FuncId = FuncId(1);
 
-pub const SCENE: Scene = Scene {
-    name: "dump_tensor_example",
-    about: "two elementwise tasks, the second in place",
-    cases: &[Case {
-        name: "default",
-        aliases: &[],
-        runtimes: &[RuntimeKind::Trb, RuntimeKind::Abg, RuntimeKind::Hbg],
-        block_dim: Some(3),
-        control_threads: Some(3),
-        prepare,
-    }],
-};
+pub fn scene() -> Scene {
+    Scene::new("dump_tensor_example", "two elementwise tasks, the second in place").with_case(
+        Case::new("default", &[RuntimeKind::Trb, RuntimeKind::Abg, RuntimeKind::Hbg], prepare).machine(3, 3),
+    )
+}
 
 fn prepare(runtime: RuntimeKind) -> Prepared {
     let kernels = match runtime {
@@ -56,11 +50,11 @@ fn prepare(runtime: RuntimeKind) -> Prepared {
             scalars: Vec::new(),
         },
         tolerance: Tolerance::new(1e-5, 1e-5).expect("a fixed tolerance"),
-        golden: Box::new(|args| {
+        golden: Some(Box::new(|args| {
             let values = reference::dump_tensor_golden(&elements(args, "a"), &elements(args, "b"));
-            vec![Expected { name: "f", values }]
-        }),
-        configure: |_| (),
+            Ok(vec![Expected::f32("f", &values)])
+        })),
+        configure: Box::new(|_| ()),
     }
 }
 

@@ -1,7 +1,7 @@
 //! Runs that end badly on purpose, one case for each way: for trying out what the tool says, and for the
 //! tests that hold it to that.
 
-use argus_abi::{ArgDirection, CoreType, DType, FatalCode, FuncId};
+use argus_abi::{ArgDirection, CoreType, DType, FatalCode, FuncId, RuntimeKind};
 use argus_runtime::{
     Abg, Arg, EntryArgs, Fatal, Hbg, HostArgs, KernelTable, Orchestration, Program, RunConfig, ScopeMode,
     TensorCreateInfo, Trb,
@@ -9,9 +9,10 @@ use argus_runtime::{
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::compare::Tolerance;
 use crate::kernels::failures as kernels;
-use crate::registry::{Case, Prepared, RuntimeKind, Scene, tensor};
+use argus_scene::arguments::tensor;
+use argus_scene::compare::Tolerance;
+use argus_scene::{Case, Prepared, Scene};
 
 const NOTHING: FuncId = FuncId(0);
 const SLOW: FuncId = FuncId(1);
@@ -67,51 +68,46 @@ const fn failure(case: &'static str, code: Option<FatalCode>, says: &'static [&'
 const TRB: &[RuntimeKind] = &[RuntimeKind::Trb];
 const ALL: &[RuntimeKind] = &[RuntimeKind::Trb, RuntimeKind::Abg, RuntimeKind::Hbg];
 
-pub const SCENE: Scene = Scene {
-    name: "failures",
-    about: "runs that end badly on purpose, one case for each way",
-    cases: &[
-        case("scope_deadlock", TRB, |_| prepare(trb(scope_deadlock), |config| small_rings(config, 4))),
-        case("heap_ring_deadlock", TRB, |_| {
+pub fn scene() -> Scene {
+    Scene::new("failures", "runs that end badly on purpose, one case for each way")
+        .with_case(case("scope_deadlock", TRB, |_| {
+            prepare(trb(scope_deadlock), |config| small_rings(config, 4))
+        }))
+        .with_case(case("heap_ring_deadlock", TRB, |_| {
             prepare(trb(heap_ring_deadlock), |config| {
                 config.rings.iter_mut().for_each(|ring| ring.heap = 4096)
             })
-        }),
-        case("flow_control_deadlock", TRB, |_| {
+        }))
+        .with_case(case("flow_control_deadlock", TRB, |_| {
             prepare(trb(flow_control_deadlock), |config| small_rings(config, 4))
-        }),
-        case("dep_pool_overflow", TRB, |_| prepare(trb(dep_pool_overflow), small_dep_pool)),
-        case("invalid_args", TRB, |_| prepare(trb(invalid_args), |_| ())),
-        case("dependency_overflow", TRB, |_| prepare(trb(dependency_overflow), small_dep_pool)),
-        case("sync_start_too_large", TRB, |_| prepare(trb(sync_start_too_large), |_| ())),
-        case("tensor_wait_timeout", TRB, |_| {
+        }))
+        .with_case(case("dep_pool_overflow", TRB, |_| prepare(trb(dep_pool_overflow), small_dep_pool)))
+        .with_case(case("invalid_args", TRB, |_| prepare(trb(invalid_args), |_| ())))
+        .with_case(case("dependency_overflow", TRB, |_| prepare(trb(dependency_overflow), small_dep_pool)))
+        .with_case(case("sync_start_too_large", TRB, |_| prepare(trb(sync_start_too_large), |_| ())))
+        .with_case(case("tensor_wait_timeout", TRB, |_| {
             prepare(trb(tensor_wait_timeout), |config| config.tensor_timeout = Duration::from_millis(50))
-        }),
-        case("explicit_fatal", TRB, |_| prepare(trb(explicit_fatal), |_| ())),
-        case("scope_tasks_overflow", TRB, |_| {
+        }))
+        .with_case(case("explicit_fatal", TRB, |_| prepare(trb(explicit_fatal), |_| ())))
+        .with_case(case("scope_tasks_overflow", TRB, |_| {
             prepare(trb(scope_tasks_overflow), |config| config.scope_tasks = 8)
-        }),
-        case("tensormap_overflow", TRB, |_| {
+        }))
+        .with_case(case("tensormap_overflow", TRB, |_| {
             prepare(trb(tensormap_overflow), |config| config.tensormap_entries = 4)
-        }),
-        case("stuck_kernel", ALL, |runtime| prepare(one_task(runtime, ENDLESS), impatient)),
-        case("stuck_kernel_that_hears_nothing", ALL, |runtime| {
+        }))
+        .with_case(case("stuck_kernel", ALL, |runtime| prepare(one_task(runtime, ENDLESS), impatient)))
+        .with_case(case("stuck_kernel_that_hears_nothing", ALL, |runtime| {
             prepare(one_task(runtime, ENDLESS_AND_DEAF), impatient)
-        }),
-        case("crashing_kernel", ALL, |runtime| prepare(one_task(runtime, CRASHING), |_| ())),
-        case("faulting_kernel", ALL, |runtime| prepare(one_task(runtime, FAULTING), |_| ())),
-        case("dependency_deadlock", &[RuntimeKind::Hbg, RuntimeKind::Abg], |runtime| {
+        }))
+        .with_case(case("crashing_kernel", ALL, |runtime| prepare(one_task(runtime, CRASHING), |_| ())))
+        .with_case(case("faulting_kernel", ALL, |runtime| prepare(one_task(runtime, FAULTING), |_| ())))
+        .with_case(case("dependency_deadlock", &[RuntimeKind::Hbg, RuntimeKind::Abg], |runtime| {
             prepare(dependency_deadlock(runtime), |_| ())
-        }),
-    ],
-};
+        }))
+}
 
-const fn case(
-    name: &'static str,
-    runtimes: &'static [RuntimeKind],
-    prepare: fn(RuntimeKind) -> Prepared,
-) -> Case {
-    Case { name, aliases: &[], runtimes, block_dim: Some(3), control_threads: Some(3), prepare }
+fn case(name: &str, runtimes: &[RuntimeKind], prepare: fn(RuntimeKind) -> Prepared) -> Case {
+    Case::new(name, runtimes, prepare).machine(3, 3)
 }
 
 fn small_rings(config: &mut RunConfig, window: u32) {
@@ -143,8 +139,8 @@ fn prepare(orchestration: Orchestration, configure: fn(&mut RunConfig)) -> Prepa
         },
         args: HostArgs { tensors: vec![cells], scalars: Vec::new() },
         tolerance: Tolerance::EXACT,
-        golden: Box::new(|_| Vec::new()),
-        configure,
+        golden: None,
+        configure: Box::new(configure),
     }
 }
 

@@ -1,15 +1,16 @@
 //! f = exp(b W1 + b W2) with b = sqrt(ln a): vector, matrix and vector cores one after the other, in f16 up
 //! to the products.
 
-use argus_abi::{ArgDirection, CoreType, DType, FuncId};
+use argus_abi::{ArgDirection, CoreType, DType, FuncId, RuntimeKind};
 use argus_runtime::{EntryArgs, Fatal, Hbg, HostArgs, KernelTable, Orchestration, Program, SlotInfo};
 use std::sync::Arc;
 
-use crate::compare::Tolerance;
 use crate::kernels::elementwise;
 use crate::kernels::gemm::{self, Tiles};
 use crate::reference::matmul as reference;
-use crate::registry::{Case, Expected, Prepared, RuntimeKind, Scene, elements, tensor};
+use argus_scene::arguments::{elements, tensor};
+use argus_scene::compare::Tolerance;
+use argus_scene::{Case, Expected, Prepared, Scene};
 
 const LOG_SQRT: FuncId = FuncId(0);
 const MATMUL: FuncId = FuncId(1);
@@ -17,18 +18,10 @@ const ADD_EXP: FuncId = FuncId(2);
 
 const EDGE: u32 = reference::EDGE as u32;
 
-pub const SCENE: Scene = Scene {
-    name: "matmul",
-    about: "exp(b W1 + b W2) with b = sqrt(ln a), 128 x 128 f16",
-    cases: &[Case {
-        name: "default",
-        aliases: &[],
-        runtimes: &[RuntimeKind::Hbg],
-        block_dim: Some(3),
-        control_threads: Some(3),
-        prepare,
-    }],
-};
+pub fn scene() -> Scene {
+    Scene::new("matmul", "exp(b W1 + b W2) with b = sqrt(ln a), 128 x 128 f16")
+        .with_case(Case::new("default", &[RuntimeKind::Hbg], prepare).machine(3, 3))
+}
 
 fn prepare(_runtime: RuntimeKind) -> Prepared {
     let kernels = [
@@ -43,11 +36,11 @@ fn prepare(_runtime: RuntimeKind) -> Prepared {
         },
         args: inputs(),
         tolerance: Tolerance::new(1e-2, 1e-2).expect("a fixed tolerance"),
-        golden: Box::new(|args| {
+        golden: Some(Box::new(|args| {
             let [a, w1, w2] = ["a", "w1", "w2"].map(|name| elements(args, name));
-            vec![Expected { name: "f", values: reference::golden(&a, &w1, &w2) }]
-        }),
-        configure: |_| (),
+            Ok(vec![Expected::f32("f", &reference::golden(&a, &w1, &w2))])
+        })),
+        configure: Box::new(|_| ()),
     }
 }
 

@@ -1,33 +1,28 @@
 //! One product in steps of k, the next tiles loading while the last multiply.
 
-use argus_abi::{ArgDirection, CoreType, DType, FuncId};
+use argus_abi::{ArgDirection, CoreType, DType, FuncId, RuntimeKind};
 use argus_runtime::{
     Arg, EntryArgs, Fatal, Hbg, HostArgs, KernelTable, Orchestration, Program, SlotInfo, Trb,
 };
 use std::sync::Arc;
 
-use crate::compare::Tolerance;
 use crate::inputs::Generator;
 use crate::kernels::double_buffered::{self as kernels, Sizes};
 use crate::reference::double_buffered::{DIMS, K_TILE, golden};
-use crate::registry::{Case, Expected, Prepared, RuntimeKind, Scene, elements, tensor};
+use argus_scene::arguments::{elements, tensor};
+use argus_scene::compare::Tolerance;
+use argus_scene::{Case, Expected, Prepared, Scene};
 
 const MATMUL: FuncId = FuncId(0);
 
 const SIZES: Sizes = Sizes { m: DIMS.m as u32, k: DIMS.k as u32, n: DIMS.n as u32, k_tile: K_TILE as u32 };
 
-pub const SCENE: Scene = Scene {
-    name: "matmul_double_buffered",
-    about: "a 64 x 512 x 64 f32 product whose loads run ahead",
-    cases: &[Case {
-        name: "default",
-        aliases: &[],
-        runtimes: &[RuntimeKind::Trb, RuntimeKind::Hbg],
-        block_dim: Some(1),
-        control_threads: Some(2),
-        prepare,
-    }],
-};
+const NAME: &str = "matmul_double_buffered";
+
+pub fn scene() -> Scene {
+    Scene::new(NAME, "a 64 x 512 x 64 f32 product whose loads run ahead")
+        .with_case(Case::new("default", &[RuntimeKind::Trb, RuntimeKind::Hbg], prepare).machine(1, 2))
+}
 
 fn prepare(runtime: RuntimeKind) -> Prepared {
     let (kernel, orchestration) = if runtime == RuntimeKind::Hbg {
@@ -39,17 +34,17 @@ fn prepare(runtime: RuntimeKind) -> Prepared {
         program: Program { orchestration, kernels: KernelTable::new([kernel]).expect("one func_id") },
         args: inputs(),
         tolerance: Tolerance::new(1e-5, 1e-5).expect("a fixed tolerance"),
-        golden: Box::new(|args| {
+        golden: Some(Box::new(|args| {
             let values = golden(&elements(args, "A"), &elements(args, "B"), DIMS, K_TILE);
-            vec![Expected { name: "C", values }]
-        }),
-        configure: |_| (),
+            Ok(vec![Expected::f32("C", &values)])
+        })),
+        configure: Box::new(|_| ()),
     }
 }
 
 fn inputs() -> HostArgs {
     let random = |name, rows: usize, cols: usize| {
-        let values = Generator::for_argument(SCENE.name, "default", name).normal_vec_f32(rows * cols, 1.0);
+        let values = Generator::for_argument(NAME, "default", name).normal_vec_f32(rows * cols, 1.0);
         tensor(name, ArgDirection::In, DType::F32, &[rows as u32, cols as u32], &values)
     };
     let zeros = vec![0f32; DIMS.m * DIMS.n];

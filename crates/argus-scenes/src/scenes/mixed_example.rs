@@ -1,18 +1,19 @@
 //! Five tasks per iteration, one for each way to combine a matrix core and vector cores of a cluster.
 
-use argus_abi::{ArgDirection, DType, FuncId, Tensor};
+use argus_abi::{ArgDirection, DType, FuncId, RuntimeKind, Tensor};
 use argus_runtime::{
     Arg, EntryArgs, Fatal, HostArgs, KernelTable, MixedKernels, Orchestration, Program, Trb,
 };
 use std::sync::Arc;
 
 use super::views::entry;
-use crate::compare::Tolerance;
 use crate::inputs::Generator;
 use crate::kernels::elementwise;
 use crate::kernels::gemm::{self, Tiles};
 use crate::reference::mixed::{self as reference, Inputs};
-use crate::registry::{Case, Expected, Prepared, RuntimeKind, Scene, elements, tensor};
+use argus_scene::arguments::{elements, tensor};
+use argus_scene::compare::Tolerance;
+use argus_scene::{Case, Expected, Prepared, Scene};
 
 /// Operands in slots 0, 1, 2.
 const MATMUL: FuncId = FuncId(0);
@@ -29,28 +30,13 @@ const EDGE: u32 = reference::EDGE as u32;
 const INPUTS: [&str; 6] = ["A", "B", "D", "E", "G", "H"];
 const OUTPUTS: [&str; 9] = ["C", "F", "I", "J", "K", "L", "M", "N", "O"];
 
-pub const SCENE: Scene = Scene {
-    name: "mixed_example",
-    about: "every combination of matrix and vector cores in one task, 128 x 128 f32",
-    cases: &[
-        Case {
-            name: "case1",
-            aliases: &[],
-            runtimes: &[RuntimeKind::Trb],
-            block_dim: Some(3),
-            control_threads: Some(4),
-            prepare: |_| prepare("case1", 4),
-        },
-        Case {
-            name: "case2",
-            aliases: &[],
-            runtimes: &[RuntimeKind::Trb],
-            block_dim: Some(3),
-            control_threads: Some(4),
-            prepare: |_| prepare("case2", 1),
-        },
-    ],
-};
+const NAME: &str = "mixed_example";
+
+pub fn scene() -> Scene {
+    Scene::new(NAME, "every combination of matrix and vector cores in one task, 128 x 128 f32")
+        .with_case(Case::new("case1", &[RuntimeKind::Trb], |_| prepare("case1", 4)).machine(3, 4))
+        .with_case(Case::new("case2", &[RuntimeKind::Trb], |_| prepare("case2", 1)).machine(3, 4))
+}
 
 fn prepare(case: &str, iterations: u32) -> Prepared {
     let kernels = [
@@ -70,8 +56,8 @@ fn prepare(case: &str, iterations: u32) -> Prepared {
         },
         args: inputs(case, iterations),
         tolerance: Tolerance::new(1e-3, 1e-3).expect("a fixed tolerance"),
-        golden: Box::new(golden),
-        configure: |_| (),
+        golden: Some(Box::new(|args| Ok(golden(args)))),
+        configure: Box::new(|_| ()),
     }
 }
 
@@ -79,7 +65,7 @@ fn inputs(case: &str, iterations: u32) -> HostArgs {
     let shape = [iterations, EDGE, EDGE];
     let count = (iterations * EDGE * EDGE) as usize;
     let random = INPUTS.map(|name| {
-        let values = Generator::for_argument(SCENE.name, case, name).normal_vec_f32(count, 1.0);
+        let values = Generator::for_argument(NAME, case, name).normal_vec_f32(count, 1.0);
         tensor(name, ArgDirection::In, DType::F32, &shape, &values)
     });
     let zeros = vec![0f32; count];
@@ -90,7 +76,7 @@ fn inputs(case: &str, iterations: u32) -> HostArgs {
 fn golden(args: &HostArgs) -> Vec<Expected> {
     let [a, b, d, e, g, h] = INPUTS.map(|name| elements::<f32>(args, name));
     let outputs = reference::golden(&Inputs { a: &a, b: &b, d: &d, e: &e, g: &g, h: &h });
-    let expected = outputs.named().map(|(name, values)| Expected { name, values: values.into() });
+    let expected = outputs.named().map(|(name, values)| Expected::f32(name, values));
     expected.into()
 }
 

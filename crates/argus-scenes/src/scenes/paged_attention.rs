@@ -13,39 +13,38 @@ use std::sync::Arc;
 use self::case::case;
 use crate::kernels::paged_attention as kernels;
 use crate::params::PagedAttention;
-use crate::registry::{Prepared, RuntimeKind, Scene, elements};
+use argus_abi::RuntimeKind;
+use argus_scene::arguments::elements;
+use argus_scene::{Prepared, Scene};
 
 const NAME: &str = "paged_attention";
 const DEVICE_BUILT: &[RuntimeKind] = &[RuntimeKind::Trb, RuntimeKind::Abg];
 const HOST_BUILT: &[RuntimeKind] = &[RuntimeKind::Hbg];
 
-pub const SCENE: Scene = Scene {
-    name: NAME,
-    about: "one query token per request against keys and values kept in blocks",
-    cases: &[
-        case("CaseSmall1", &["SmallCase1"], DEVICE_BUILT, (4, 9), |runtime| {
+pub fn scene() -> Scene {
+    Scene::new(NAME, "one query token per request against keys and values kept in blocks")
+        .with_case(case("CaseSmall1", &["SmallCase1"], DEVICE_BUILT, (4, 9), |runtime| {
             prepare(runtime, "CaseSmall1", PagedAttention::case_small1())
-        }),
-        case("CaseSmall2", &["SmallCase2"], DEVICE_BUILT, (4, 24), |runtime| {
+        }))
+        .with_case(case("CaseSmall2", &["SmallCase2"], DEVICE_BUILT, (4, 24), |runtime| {
             prepare(runtime, "CaseSmall2", PagedAttention::case_small2())
-        }),
-        case("CaseVarSeq2", &["SmallCaseVarSeq2"], DEVICE_BUILT, (4, 24), |runtime| {
+        }))
+        .with_case(case("CaseVarSeq2", &["SmallCaseVarSeq2"], DEVICE_BUILT, (4, 24), |runtime| {
             prepare(runtime, "CaseVarSeq2", PagedAttention::case_var_seq2())
-        }),
-        case("CaseVarSeq4", &["SmallCaseVarSeq4"], DEVICE_BUILT, (4, 24), |runtime| {
+        }))
+        .with_case(case("CaseVarSeq4", &["SmallCaseVarSeq4"], DEVICE_BUILT, (4, 24), |runtime| {
             prepare(runtime, "CaseVarSeq4", PagedAttention::case_var_seq4())
-        }),
-        case("large", &[], DEVICE_BUILT, (4, 24), |runtime| {
+        }))
+        .with_case(case("large", &[], DEVICE_BUILT, (4, 24), |runtime| {
             prepare(runtime, "large", PagedAttention::large())
-        }),
-        case("small1", &["SmallCase1"], HOST_BUILT, (3, 3), |runtime| {
+        }))
+        .with_case(case("small1", &["SmallCase1"], HOST_BUILT, (3, 3), |runtime| {
             prepare(runtime, "small1", PagedAttention::hbg_small1())
-        }),
-        case("small2", &["SmallCase2"], HOST_BUILT, (3, 3), |runtime| {
+        }))
+        .with_case(case("small2", &["SmallCase2"], HOST_BUILT, (3, 3), |runtime| {
             prepare(runtime, "small2", PagedAttention::hbg_small2())
-        }),
-    ],
-};
+        }))
+}
 
 fn prepare(runtime: RuntimeKind, name: &str, params: PagedAttention) -> Prepared {
     let args = case::arguments(NAME, name, &params);

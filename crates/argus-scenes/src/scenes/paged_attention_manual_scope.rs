@@ -7,30 +7,28 @@ use super::paged_attention::case::{self, case};
 use super::paged_attention::plan::{HeadTile, Plan, index};
 use crate::kernels::paged_attention::{self as kernels, PV, QK, SF, UP};
 use crate::params::PagedAttention;
-use crate::registry::{Prepared, RuntimeKind, Scene};
+use argus_abi::RuntimeKind;
+use argus_scene::{Prepared, Scene};
 
 const NAME: &str = "paged_attention_manual_scope";
 const RUNTIMES: &[RuntimeKind] = &[RuntimeKind::Trb];
 
-pub const SCENE: Scene = Scene {
-    name: NAME,
-    about: "paged attention with declared dependencies on the ring-buffer runtime",
-    cases: &[
-        case("CaseSmall1", &["SmallCase1"], RUNTIMES, (4, 9), |_| {
+pub fn scene() -> Scene {
+    Scene::new(NAME, "paged attention with declared dependencies on the ring-buffer runtime")
+        .with_case(case("CaseSmall1", &["SmallCase1"], RUNTIMES, (4, 9), |_| {
             prepare("CaseSmall1", PagedAttention::case_small1())
-        }),
-        case("CaseSmall2", &["SmallCase2"], RUNTIMES, (4, 24), |_| {
+        }))
+        .with_case(case("CaseSmall2", &["SmallCase2"], RUNTIMES, (4, 24), |_| {
             prepare("CaseSmall2", PagedAttention::case_small2())
-        }),
-        case("CaseVarSeq2", &["SmallCaseVarSeq2"], RUNTIMES, (4, 24), |_| {
+        }))
+        .with_case(case("CaseVarSeq2", &["SmallCaseVarSeq2"], RUNTIMES, (4, 24), |_| {
             prepare("CaseVarSeq2", PagedAttention::case_var_seq2())
-        }),
-        case("CaseVarSeq4", &["SmallCaseVarSeq4"], RUNTIMES, (4, 24), |_| {
+        }))
+        .with_case(case("CaseVarSeq4", &["SmallCaseVarSeq4"], RUNTIMES, (4, 24), |_| {
             prepare("CaseVarSeq4", PagedAttention::case_var_seq4())
-        }),
-        case("large", &[], RUNTIMES, (4, 24), |_| prepare("large", PagedAttention::large())),
-    ],
-};
+        }))
+        .with_case(case("large", &[], RUNTIMES, (4, 24), |_| prepare("large", PagedAttention::large())))
+}
 
 fn prepare(case: &str, params: PagedAttention) -> Prepared {
     let args = case::arguments(NAME, case, &params);

@@ -1,18 +1,19 @@
 //! C = A B + bias: the matrix core of a cluster hands its products to both vector cores through a pipe.
 
-use argus_abi::{ArgDirection, DType, FuncId};
+use argus_abi::{ArgDirection, DType, FuncId, RuntimeKind};
 use argus_runtime::{
     Arg, EntryArgs, Fatal, HostArgs, KernelTable, MixedKernels, Orchestration, Program, Trb,
 };
 use std::sync::Arc;
 
 use super::views::entries;
-use crate::compare::Tolerance;
 use crate::inputs::Generator;
 use crate::kernels::pipe_mix::{self as kernels, DEPTH, ROWS, WIDTH};
 use crate::reference::gemm::Dims;
 use crate::reference::pipe_mix as reference;
-use crate::registry::{Case, Expected, Prepared, RuntimeKind, Scene, elements, tensor};
+use argus_scene::arguments::{elements, tensor};
+use argus_scene::compare::Tolerance;
+use argus_scene::{Case, Expected, Prepared, Scene};
 
 const MATMUL_PUSH: FuncId = FuncId(0);
 const POP_ADD_BIAS: FuncId = FuncId(1);
@@ -21,18 +22,12 @@ const POP_ADD_BIAS: FuncId = FuncId(1);
 const TASKS: u32 = 8;
 const DIMS: Dims = Dims { m: (TASKS * ROWS) as usize, k: DEPTH as usize, n: WIDTH as usize };
 
-pub const SCENE: Scene = Scene {
-    name: "pipe_mix",
-    about: "matrix core to vector cores through a pipe of two slots, f32",
-    cases: &[Case {
-        name: "default",
-        aliases: &[],
-        runtimes: &[RuntimeKind::Trb],
-        block_dim: Some(3),
-        control_threads: Some(4),
-        prepare,
-    }],
-};
+const NAME: &str = "pipe_mix";
+
+pub fn scene() -> Scene {
+    Scene::new(NAME, "matrix core to vector cores through a pipe of two slots, f32")
+        .with_case(Case::new("default", &[RuntimeKind::Trb], prepare).machine(3, 4))
+}
 
 fn prepare(_runtime: RuntimeKind) -> Prepared {
     let kernels = [kernels::matmul_push(MATMUL_PUSH.0), kernels::pop_add_bias(POP_ADD_BIAS.0)];
@@ -43,17 +38,17 @@ fn prepare(_runtime: RuntimeKind) -> Prepared {
         },
         args: inputs(),
         tolerance: Tolerance::new(1e-5, 1e-5).expect("a fixed tolerance"),
-        golden: Box::new(|args| {
+        golden: Some(Box::new(|args| {
             let [a, b, bias] = ["A", "B", "bias"].map(|name| elements(args, name));
-            vec![Expected { name: "C", values: reference::golden(&a, &b, &bias, DIMS) }]
-        }),
-        configure: |_| (),
+            Ok(vec![Expected::f32("C", &reference::golden(&a, &b, &bias, DIMS))])
+        })),
+        configure: Box::new(|_| ()),
     }
 }
 
 fn inputs() -> HostArgs {
     let random = |name, rows: usize, cols: usize| {
-        let values = Generator::for_argument(SCENE.name, "default", name).normal_vec_f32(rows * cols, 1.0);
+        let values = Generator::for_argument(NAME, "default", name).normal_vec_f32(rows * cols, 1.0);
         tensor(name, ArgDirection::In, DType::F32, &[rows as u32, cols as u32], &values)
     };
     let zeros = vec![0f32; DIMS.m * DIMS.n];

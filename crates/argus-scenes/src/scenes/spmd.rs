@@ -1,6 +1,6 @@
 //! Tasks of many blocks whose kernels write down where they ran.
 
-use argus_abi::{ArgDirection, DType, FuncId};
+use argus_abi::{ArgDirection, DType, FuncId, RuntimeKind};
 use argus_runtime::{
     Arg, EntryArgs, Fatal, HostArgs, KernelEntry, KernelTable, MixedKernels, Orchestration, Program,
     TensorCreateInfo, Trb,
@@ -8,10 +8,11 @@ use argus_runtime::{
 use std::sync::Arc;
 
 use super::views::entries;
-use crate::compare::Tolerance;
 use crate::kernels::spmd::{self, LINE, MEMBERS};
 use crate::reference::spmd::{self as reference, MULTIBLOCK_AIV, MULTIBLOCK_MIX, SYNC_START};
-use crate::registry::{Case, Expected, Prepared, RuntimeKind, Scene, tensor};
+use argus_scene::arguments::tensor;
+use argus_scene::compare::Tolerance;
+use argus_scene::{Case, Expected, Prepared, Scene};
 
 const OUTPUT: &str = "output";
 /// Kernels of the three members, from this func_id on.
@@ -19,47 +20,45 @@ const FIRST: u32 = 0;
 /// Kernels of members that do not wait for each other, where others do.
 const LOOSE: u32 = FIRST + MEMBERS;
 
-pub const BASIC: Scene = Scene {
-    name: "spmd_basic",
-    about: "one block on a whole cluster: what each member knows of its place",
-    cases: &[
+pub fn basic() -> Scene {
+    Scene::new("spmd_basic", "one block on a whole cluster: what each member knows of its place")
+        .with_case(case("Case1", Some(24), |_| {
+            prepare(spmd::context_writers(FIRST), submit_basic, reference::basic_golden())
+        }))
+        .with_case(case("Case2_AutoBlockDim", None, |_| {
+            prepare(spmd::context_writers(FIRST), submit_basic, reference::basic_golden())
+        }))
+}
+
+pub fn multiblock_aiv() -> Scene {
+    Scene::new("spmd_multiblock_aiv", "vector tasks of 4 to 96 blocks, more than there are cores").with_case(
         case("Case1", Some(24), |_| {
-            prepare(spmd::context_writers(FIRST), submit_basic, reference::basic_golden())
+            prepare([spmd::block_writer(FIRST)], submit_blocks, reference::multiblock_aiv_golden())
         }),
-        case("Case2_AutoBlockDim", None, |_| {
-            prepare(spmd::context_writers(FIRST), submit_basic, reference::basic_golden())
-        }),
-    ],
-};
+    )
+}
 
-pub const MULTIBLOCK_AIV_SCENE: Scene = Scene {
-    name: "spmd_multiblock_aiv",
-    about: "vector tasks of 4 to 96 blocks, more than there are cores",
-    cases: &[case("Case1", Some(24), |_| {
-        prepare([spmd::block_writer(FIRST)], submit_blocks, reference::multiblock_aiv_golden())
-    })],
-};
+pub fn multiblock_mix() -> Scene {
+    Scene::new("spmd_multiblock_mix", "tasks of 2 to 48 blocks, each on a whole cluster").with_case(case(
+        "Case1",
+        Some(24),
+        |_| prepare(spmd::member_writers(FIRST), submit_mixes, reference::multiblock_mix_golden()),
+    ))
+}
 
-pub const MULTIBLOCK_MIX_SCENE: Scene = Scene {
-    name: "spmd_multiblock_mix",
-    about: "tasks of 2 to 48 blocks, each on a whole cluster",
-    cases: &[case("Case1", Some(24), |_| {
-        prepare(spmd::member_writers(FIRST), submit_mixes, reference::multiblock_mix_golden())
-    })],
-};
+pub fn sync_start() -> Scene {
+    Scene::new("spmd_sync_start", "blocks that start together and wait for each other").with_case(case(
+        "Case1",
+        Some(24),
+        |_| {
+            let kernels = spmd::meeting_writers(FIRST).into_iter().chain(spmd::member_writers(LOOSE));
+            prepare(kernels, submit_cohorts, reference::sync_start_golden())
+        },
+    ))
+}
 
-pub const SYNC_START_SCENE: Scene = Scene {
-    name: "spmd_sync_start",
-    about: "blocks that start together and wait for each other",
-    cases: &[case("Case1", Some(24), |_| {
-        let kernels = spmd::meeting_writers(FIRST).into_iter().chain(spmd::member_writers(LOOSE));
-        prepare(kernels, submit_cohorts, reference::sync_start_golden())
-    })],
-};
-
-const fn case(name: &'static str, block_dim: Option<u32>, prepare: fn(RuntimeKind) -> Prepared) -> Case {
-    let runtimes = &[RuntimeKind::Trb];
-    Case { name, aliases: &[], runtimes, block_dim, control_threads: Some(4), prepare }
+fn case(name: &str, block_dim: Option<u32>, prepare: fn(RuntimeKind) -> Prepared) -> Case {
+    Case::new(name, &[RuntimeKind::Trb], prepare).machine(block_dim, 4)
 }
 
 fn prepare(
@@ -79,8 +78,8 @@ fn prepare(
             scalars: Vec::new(),
         },
         tolerance: Tolerance::EXACT,
-        golden: Box::new(move |_| vec![Expected { name: OUTPUT, values: golden.clone() }]),
-        configure: |_| (),
+        golden: Some(Box::new(move |_| Ok(vec![Expected::f32(OUTPUT, &golden)]))),
+        configure: Box::new(|_| ()),
     }
 }
 

@@ -1,33 +1,26 @@
 //! f = (a + b + 1)(a + b + 2), and on the ring-buffer runtime + (a + b): the smallest graph with a diamond.
 
-use argus_abi::{ArgDirection, CoreType, DType, FuncId};
+use argus_abi::{ArgDirection, CoreType, DType, FuncId, RuntimeKind};
 use argus_runtime::{
     Arg, EntryArgs, Fatal, Hbg, HostArgs, KernelTable, Orchestration, Program, ScopeMode, SlotInfo,
     TensorCreateInfo, Trb,
 };
 use std::sync::Arc;
 
-use crate::compare::Tolerance;
 use crate::kernels::vector::{self, SIZE};
 use crate::reference::vector as reference;
-use crate::registry::{Case, Expected, Prepared, RuntimeKind, Scene, elements, tensor};
+use argus_scene::arguments::{elements, tensor};
+use argus_scene::compare::Tolerance;
+use argus_scene::{Case, Expected, Prepared, Scene};
 
 const ADD: FuncId = FuncId(0);
 const ADD_SCALAR: FuncId = FuncId(1);
 const MUL: FuncId = FuncId(2);
 
-pub const SCENE: Scene = Scene {
-    name: "vector_example",
-    about: "a diamond of elementwise kernels on 16384 f32",
-    cases: &[Case {
-        name: "default",
-        aliases: &[],
-        runtimes: &[RuntimeKind::Trb, RuntimeKind::Hbg],
-        block_dim: Some(3),
-        control_threads: Some(4),
-        prepare,
-    }],
-};
+pub fn scene() -> Scene {
+    Scene::new("vector_example", "a diamond of elementwise kernels on 16384 f32")
+        .with_case(Case::new("default", &[RuntimeKind::Trb, RuntimeKind::Hbg], prepare).machine(3, 4))
+}
 
 fn prepare(runtime: RuntimeKind) -> Prepared {
     let hbg = runtime == RuntimeKind::Hbg;
@@ -48,12 +41,12 @@ fn prepare(runtime: RuntimeKind) -> Prepared {
         },
         args: inputs(),
         tolerance: Tolerance::new(1e-5, 1e-5).expect("a fixed tolerance"),
-        golden: Box::new(move |args| {
+        golden: Some(Box::new(move |args| {
             let (a, b) = (elements(args, "a"), elements(args, "b"));
             let golden = if hbg { reference::hbg_golden } else { reference::trb_golden };
-            vec![Expected { name: "f", values: golden(&a, &b) }]
-        }),
-        configure: |_| (),
+            Ok(vec![Expected::f32("f", &golden(&a, &b))])
+        })),
+        configure: Box::new(|_| ()),
     }
 }
 

@@ -3,15 +3,15 @@
 use argus_chip::CHIPS;
 use argus_facts::with_causes;
 use argus_runtime::RunError;
-use argus_scenes::play::{PlayError, PlayOptions, play};
-use argus_scenes::scenes::failures::{FAILURES, SCENE};
+use argus_scene::play::{PlayError, PlayOptions, play};
+use argus_scenes::scenes::failures::{FAILURES, scene};
 
 #[test]
 fn every_failure_has_the_right_code_and_message() {
-    assert_eq!(SCENE.cases.len(), FAILURES.len());
-    for (case, failure) in SCENE.cases.iter().zip(FAILURES) {
+    assert_eq!(scene().cases.len(), FAILURES.len());
+    for (case, failure) in scene().cases.iter().zip(FAILURES) {
         assert_eq!(case.name, failure.case);
-        for &runtime in case.runtimes {
+        for &runtime in &case.runtimes {
             for platform in CHIPS {
                 let name = format!("{} on {runtime}, {}", case.name, platform.name);
                 let error: RunError = match play(case, runtime, platform, &PlayOptions::default()) {
@@ -31,11 +31,11 @@ fn every_failure_has_the_right_code_and_message() {
 /// A run that fails leaves its device usable, unless a thread never came back.
 #[test]
 fn a_device_survives_a_failed_run_but_not_an_abandoned_thread() {
+    use argus_abi::RuntimeKind;
     use argus_runtime::{ConfigError, Device, RunConfig};
-    use argus_scenes::registry::RuntimeKind;
-    let by_name = |name: &str| SCENE.case(Some(name), None).unwrap().0;
+    let by_name = |name: &str| scene().case(Some(name), None).unwrap().0;
     let run = |device: &mut Device, name: &str| {
-        let prepared = (by_name(name).prepare)(RuntimeKind::Trb);
+        let prepared = by_name(name).prepare(RuntimeKind::Trb, CHIPS[0]).unwrap();
         let mut config = RunConfig::default();
         (prepared.configure)(&mut config);
         device.run(&prepared.program, &mut prepared.args.clone(), &config).unwrap_err()

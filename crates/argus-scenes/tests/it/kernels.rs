@@ -3,12 +3,12 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
-use argus_abi::KernelArgs;
+use argus_abi::{KernelArgs, RuntimeKind};
 use argus_chip::A2A3SIM;
 use argus_runtime::{Device, KernelEntry, KernelTable, RunConfig};
-use argus_scenes::compare::Tolerance;
-use argus_scenes::play::{PlayOptions, Played, play};
-use argus_scenes::registry::{RuntimeKind, scene};
+use argus_scene::compare::Tolerance;
+use argus_scene::play::{PlayOptions, Played, play};
+use argus_scenes::scene;
 use argus_tile::Core;
 
 /// Scene, case, and how many tasks and kernel calls it is.
@@ -31,12 +31,12 @@ const COUNTS: [(&str, &str, u64, usize); 13] = [
 fn play_with(name: &str, case: &str, runtime: Option<RuntimeKind>, options: &PlayOptions) -> Played {
     let found = scene(name).and_then(|scene| scene.case(Some(case), runtime));
     let (case, runtime) = found.unwrap_or_else(|error| panic!("{error}"));
-    play(case, runtime, &A2A3SIM, options).unwrap_or_else(|error| panic!("{name}: {error}"))
+    play(&case, runtime, &A2A3SIM, options).unwrap_or_else(|error| panic!("{name}: {error}"))
 }
 
 /// The same kernel, but it counts its calls and looks at its flags afterwards.
 fn supervised(entry: &KernelEntry, calls: &Arc<AtomicUsize>) -> KernelEntry {
-    let (inner, name, calls) = (Arc::clone(&entry.kernel), entry.name, Arc::clone(calls));
+    let (inner, name, calls) = (Arc::clone(&entry.kernel), entry.name.clone(), Arc::clone(calls));
     let kernel = Arc::new(move |core: &mut Core, args: &KernelArgs<'_>| {
         inner.run(core, args)?;
         calls.fetch_add(1, Ordering::Relaxed);
@@ -51,7 +51,7 @@ fn supervised(entry: &KernelEntry, calls: &Arc<AtomicUsize>) -> KernelEntry {
 fn every_task_and_every_block_runs_once_and_leaves_no_flag_behind() {
     for (name, case, tasks, calls) in COUNTS {
         let (case, runtime) = scene(name).unwrap().case(Some(case), None).unwrap();
-        let mut prepared = (case.prepare)(runtime);
+        let mut prepared = case.prepare(runtime, argus_chip::DEFAULT_CHIP).unwrap();
         let counted = Arc::new(AtomicUsize::new(0));
         let kernels = prepared.program.kernels.iter().map(|entry| supervised(entry, &counted));
         prepared.program.kernels = KernelTable::new(kernels.collect::<Vec<_>>()).unwrap();

@@ -2,17 +2,18 @@
 
 use std::sync::{Arc, Mutex};
 
-use argus_abi::{ArgDirection, CoreType, DType, TaskId};
+use argus_abi::{ArgDirection, CoreType, DType, RuntimeKind, TaskId};
 use argus_chip::A2A3SIM;
 use argus_runtime::{
     Arg, Device, EntryArgs, Fatal, Hbg, HostArgs, HostTensor, KernelTable, Orchestration, Program, RunConfig,
     ScopeMode, Trb,
 };
+use argus_scene::arguments::{elements, tensor};
+use argus_scene::play::{PlayOptions, play};
 use argus_scenes::inputs::Generator;
 use argus_scenes::kernels::paged_attention::{PV, QK, SF, UP, on_addresses, on_tensors};
-use argus_scenes::play::{PlayOptions, play};
 use argus_scenes::reference::paged_attention::{self as reference, Partial};
-use argus_scenes::registry::{RuntimeKind, elements, scene, tensor};
+use argus_scenes::scene;
 
 /// Rows, head size and positions of a block.
 const SIZES: [(u32, u32, u32); 5] = [(16, 16, 16), (16, 128, 128), (64, 128, 64), (128, 64, 32), (8, 32, 16)];
@@ -238,7 +239,7 @@ fn graphs_have_the_published_number_of_tasks() {
         for &(case, tasks) in cases {
             let (found, runtime) = scene(name).unwrap().case(Some(case), Some(runtime)).unwrap();
             let options = PlayOptions { skip_golden: true, ..PlayOptions::default() };
-            let played = play(found, runtime, &A2A3SIM, &options).unwrap();
+            let played = play(&found, runtime, &A2A3SIM, &options).unwrap();
             assert_eq!(played.rounds[0].report.tasks, tasks, "{name} {case} {runtime}");
         }
     }
@@ -248,7 +249,7 @@ fn graphs_have_the_published_number_of_tasks() {
 fn next_ids(name: &str) -> Vec<TaskId> {
     let scene = scene(name).expect("a scene that exists");
     let (case, runtime) = scene.case(Some("CaseSmall1"), Some(RuntimeKind::Trb)).expect("its first case");
-    let mut prepared = (case.prepare)(runtime);
+    let mut prepared = case.prepare(runtime, argus_chip::DEFAULT_CHIP).unwrap();
     let Orchestration::TensormapAndRingbuffer(graph) = prepared.program.orchestration else {
         panic!("{name} is not for this runtime");
     };

@@ -1,27 +1,30 @@
 //! What a shipped scene knows about a dump: the kernels of its tasks, who waits for whom, and what each kernel
 //! should make of its inputs.
 
-use argus_abi::TaskId;
+use std::sync::Arc;
+
+use argus_abi::{RuntimeKind, TaskId};
 use argus_dump::read::Dump;
 use argus_facts::{Call, Expected, Graph, NoReference, References};
 use argus_find::tasks::Supplied;
-use argus_scenes::isolated;
-use argus_scenes::registry::{self, Case, RuntimeKind, Scene};
+use argus_scene::graph::graph;
+use argus_scene::{Case, Registry, Scene};
 
 use crate::cli::SceneArgs;
-use crate::failure::{Failure, did_you_mean};
+use crate::failure::Failure;
+use crate::run::no_scene;
 
 /// A scene that a dump belongs to.
 pub struct Known {
-    scene: &'static Scene,
-    case: Option<&'static Case>,
+    scene: Arc<Scene>,
+    case: Option<Arc<Case>>,
     runtimes: Vec<RuntimeKind>,
     /// The graph of a dump that has none itself.
     graph: Option<Graph>,
 }
 
 /// The scene that was named, or the one that the dump names itself; `None` if there is neither.
-pub fn known(dump: &Dump, args: &SceneArgs) -> Result<Option<Known>, Failure> {
+pub fn known(dump: &Dump, args: &SceneArgs, registry: &Registry) -> Result<Option<Known>, Failure> {
     let facts = dump.run();
     let (name, case) = match (&args.scene, facts) {
         (Some(scene), _) => (scene.clone(), args.case.clone()),
@@ -30,16 +33,13 @@ pub fn known(dump: &Dump, args: &SceneArgs) -> Result<Option<Known>, Failure> {
         }
         _ => return Ok(None),
     };
-    let scene = match registry::scene(&name) {
+    let scene = match registry.scene(&name) {
         Ok(scene) => scene,
         // A dump may come from a program that is none of the shipped scenes; a scene that was typed may not.
         Err(_) if args.scene.is_none() => return Ok(None),
-        Err(error) => {
-            let known = registry::scenes().iter().map(|scene| scene.name);
-            return Err(Failure::usage(error).hint(did_you_mean(&name, known)));
-        }
+        Err(error) => return Err(no_scene(registry, &name, error)),
     };
-    let runtime = facts.and_then(|facts| RuntimeKind::by_name(&facts.runtime).ok());
+    let runtime = facts.and_then(|facts| RuntimeKind::by_name(&facts.runtime));
     let found = scene.case(case.as_deref(), runtime);
     let case = match found {
         Ok((case, _)) => Some(case),
@@ -48,7 +48,7 @@ pub fn known(dump: &Dump, args: &SceneArgs) -> Result<Option<Known>, Failure> {
     };
     let runtimes = match runtime {
         Some(runtime) => vec![runtime],
-        None => case.map_or_else(Vec::new, |case| case.runtimes.to_vec()),
+        None => case.as_ref().map_or_else(Vec::new, |case| case.runtimes.clone()),
     };
     let mut known = Known { scene, case, runtimes, graph: None };
     if dump.graph().is_none() {
@@ -68,11 +68,11 @@ pub fn unknown() -> Failure {
 impl Known {
     /// The graph that the scene's orchestration makes, on the runtime whose task ids are the dump's.
     fn reconstruct(&mut self, dump: &Dump) -> Result<(), Failure> {
-        let Some(case) = self.case else { return Ok(()) };
+        let Some(case) = &self.case else { return Ok(()) };
         let mut ids: Vec<TaskId> = dump.records().map(|record| record.task_id).collect();
         ids.dedup();
         for &runtime in &self.runtimes {
-            let graph = isolated::graph(case, runtime).map_err(Failure::run)?;
+            let graph = graph(case, runtime).map_err(Failure::run)?;
             if ids.iter().all(|&id| graph.task(id).is_some()) {
                 self.graph = Some(graph);
                 return Ok(());
@@ -92,10 +92,15 @@ impl Known {
 }
 
 /// What the kernels of a scene should make of their inputs.
-pub struct KernelReferences(&'static Scene);
+pub struct KernelReferences(Arc<Scene>);
 
 impl References for KernelReferences {
     fn expected(&self, call: &Call<'_>) -> Result<Vec<Expected>, NoReference> {
-        isolated::expected(self.0, call)
+        match &self.0.references {
+            Some(references) => references.expected(call),
+            None => {
+                Err(NoReference::Kernels { scene: self.0.name.clone(), kernels: call.kernels.join(", ") })
+            }
+        }
     }
 }

@@ -2,10 +2,11 @@
 //! made for it. Who only wants the task's arguments gets it without its code too, where nobody knows that.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use anyhow::anyhow;
-use argus_abi::TaskId;
 use argus_abi::args::KernelAbi;
+use argus_abi::{RuntimeKind, TaskId};
 use argus_chip::{Chip, ChipError, DEFAULT_CHIP};
 use argus_dump::read::{Dump, RunFacts};
 use argus_record::{Names, RecordRequest, record};
@@ -13,9 +14,9 @@ use argus_replay::{
     Capsule, CapturedTask, Code, Identity, Listing, ReplayError, SelectError, Substitute, TaskChoice, spec,
 };
 use argus_runtime::{KernelTable, RunError};
-use argus_scenes::isolated;
-use argus_scenes::play::{PlayOptions, play_with};
-use argus_scenes::registry::{self, Case, RuntimeKind, Scene};
+use argus_scene::graph::graph;
+use argus_scene::play::{PlayOptions, play_with};
+use argus_scene::{Case, Registry, Scene};
 
 use super::hints::cannot_replay;
 use crate::cli::TaskArgs;
@@ -50,13 +51,13 @@ enum Purpose {
 }
 
 /// Finds a task that can be run.
-pub fn open(what: Option<&str>, args: &TaskArgs) -> Result<Source, Failure> {
-    find(what, args, Purpose::Run)
+pub fn open(what: Option<&str>, args: &TaskArgs, registry: &Registry) -> Result<Source, Failure> {
+    find(what, args, Purpose::Run, registry)
 }
 
 /// Finds a task of which only the arguments are needed. Its code holds no kernels where nobody knows them.
-pub fn describe(what: Option<&str>, args: &TaskArgs) -> Result<Source, Failure> {
-    find(what, args, Purpose::Describe)
+pub fn describe(what: Option<&str>, args: &TaskArgs, registry: &Registry) -> Result<Source, Failure> {
+    find(what, args, Purpose::Describe, registry)
 }
 
 /// A task of which nothing is known but the arguments that were given, and the chip that it is for.
@@ -76,18 +77,23 @@ pub fn of_arguments(spec: &Path, args: &TaskArgs) -> Result<(CapturedTask, &'sta
     Ok((task, chip))
 }
 
-fn find(what: Option<&str>, args: &TaskArgs, purpose: Purpose) -> Result<Source, Failure> {
+fn find(
+    what: Option<&str>,
+    args: &TaskArgs,
+    purpose: Purpose,
+    registry: &Registry,
+) -> Result<Source, Failure> {
     let substitutes = substitutes(args)?;
     let arguments = args.arg_spec.as_deref().map(read_spec).transpose()?;
     let selection = selection(args)?;
     let given = arguments.is_some();
     let mut source = match what {
-        Some(what) if !Path::new(what).exists() && registry::scene(what).is_ok() => {
-            of_scene(what, args, &selection, given, purpose)?
+        Some(what) if !Path::new(what).exists() && registry.scene(what).is_ok() => {
+            of_scene(what, args, &selection, given, purpose, registry)?
         }
-        Some(what) if Capsule::is_one(Path::new(what)) => of_capsule(what, args, purpose)?,
-        Some(what) if !Path::new(what).exists() => return Err(nothing_there(what)),
-        what => of_dump(input::open(what.map(Path::new))?, args, &selection, purpose)?,
+        Some(what) if Capsule::is_one(Path::new(what)) => of_capsule(what, args, purpose, registry)?,
+        Some(what) if !Path::new(what).exists() => return Err(nothing_there(what, registry)),
+        what => of_dump(input::open(what.map(Path::new))?, args, &selection, purpose, registry)?,
     };
     if let Some(arguments) = arguments {
         source.task.arguments = arguments;
@@ -112,10 +118,9 @@ fn incomplete(error: ReplayError, source: &Source) -> Failure {
     }
 }
 
-fn nothing_there(what: &str) -> Failure {
-    let scenes = registry::scenes().iter().map(|scene| scene.name);
+fn nothing_there(what: &str, registry: &Registry) -> Failure {
     Failure::usage(anyhow!("'{what}' is neither a dump, nor a capsule, nor a scene"))
-        .hint(did_you_mean(what, scenes).or_else(|| Some("`argus list` shows the scenes".into())))
+        .hint(did_you_mean(what, registry.names()).or_else(|| Some("`argus list` shows the scenes".into())))
 }
 
 fn read_spec(path: &Path) -> Result<Vec<argus_replay::Argument>, Failure> {
@@ -143,10 +148,16 @@ fn task_id(text: &str) -> Result<TaskId, Failure> {
         .map_err(|_| Failure::usage(anyhow!("'{text}' is no task id; write 0x200000001 or a decimal number")))
 }
 
-fn of_dump(dump: Dump, args: &TaskArgs, selection: &TaskChoice, purpose: Purpose) -> Result<Source, Failure> {
+fn of_dump(
+    dump: Dump,
+    args: &TaskArgs,
+    selection: &TaskChoice,
+    purpose: Purpose,
+    registry: &Registry,
+) -> Result<Source, Failure> {
     let facts = dump.run().cloned().unwrap_or_default();
     let name = args.scene.as_deref().or(Some(facts.scene.as_str()).filter(|name| !name.is_empty()));
-    if purpose == Purpose::Describe && args.scene.is_none() && is_foreign(&facts.scene) {
+    if purpose == Purpose::Describe && args.scene.is_none() && registry.scene(&facts.scene).is_err() {
         return without_code(&dump, args, selection, &facts);
     }
     let Some(name) = name else {
@@ -157,31 +168,26 @@ fn of_dump(dump: Dump, args: &TaskArgs, selection: &TaskChoice, purpose: Purpose
     let recorded = |text: &'_ str| Some(text.to_owned()).filter(|text| own && !text.is_empty());
     let case = args.case.clone().or_else(|| recorded(&facts.case));
     let runtime = args.runtime.clone().or_else(|| recorded(&facts.runtime));
-    let (scene, case, runtime) = find_case(name, case.as_deref(), runtime.as_deref(), own)?;
-    let code = Code::from_program(&(case.prepare)(runtime).program);
+    let (scene, case, runtime) = find_case(name, case.as_deref(), runtime.as_deref(), own, registry)?;
+    let chip = chip(args, &facts.platform, purpose)?;
+    let code = Code::from_program(&case.prepare(runtime, chip)?.program);
     let mut listing = Listing::from_dump(&dump);
     listing.name(&code);
     if dump.graph().is_none() {
-        supply(&mut listing, case, runtime)?;
+        supply(&mut listing, &case, runtime)?;
     }
     let listed = listing.select(selection).map_err(|error| unselected(error, &dump))?;
-    let chip = chip(args, &facts.platform, purpose)?;
     let mut task =
         CapturedTask::from_dump(&dump, &listed, &code, selection.kernel.as_deref()).map_err(cannot_replay)?;
     task.identity = Identity {
-        scene: scene.name.into(),
-        case: case.name.into(),
+        scene: scene.name.clone(),
+        case: case.name.clone(),
         runtime: runtime.name().into(),
         platform: chip.name.into(),
         members: task.identity.members,
     };
     let from = From::Dump(dump.directory().display().to_string());
     Ok(Source { task, code, chip, from })
-}
-
-/// Whether no scene of ours is meant.
-fn is_foreign(scene: &str) -> bool {
-    registry::scene(scene).is_err()
 }
 
 /// A task of a dump whose kernels nobody here has.
@@ -191,7 +197,7 @@ fn without_code(
     selection: &TaskChoice,
     facts: &RunFacts,
 ) -> Result<Source, Failure> {
-    let runtime = runtime(args)?.or_else(|| RuntimeKind::by_name(&facts.runtime).ok());
+    let runtime = runtime(args)?.or_else(|| RuntimeKind::by_name(&facts.runtime));
     let code = Code::unknown(dump, abi(runtime));
     let mut selection = selection.clone();
     if dump.graph().is_none() && (selection.task.is_some() || selection.func_ids.is_some()) {
@@ -211,13 +217,13 @@ fn unselected(error: SelectError, dump: &Dump) -> Failure {
 }
 
 /// What the scene knows of tasks that the dump does not describe: their kernels and blocks, by id.
-fn supply(listing: &mut Listing, case: &'static Case, runtime: RuntimeKind) -> Result<(), Failure> {
-    let graph = isolated::graph(case, runtime).map_err(Failure::run)?;
+fn supply(listing: &mut Listing, case: &Case, runtime: RuntimeKind) -> Result<(), Failure> {
+    let graph = graph(case, runtime).map_err(Failure::run)?;
     listing.supply(&graph);
     Ok(())
 }
 
-fn of_capsule(what: &str, args: &TaskArgs, purpose: Purpose) -> Result<Source, Failure> {
+fn of_capsule(what: &str, args: &TaskArgs, purpose: Purpose, registry: &Registry) -> Result<Source, Failure> {
     let Capsule { task, .. } = Capsule::load(Path::new(what)).map_err(cannot_replay)?;
     let chip = chip(args, &task.identity.platform, purpose)?;
     let from = From::Capsule(what.into());
@@ -230,8 +236,9 @@ fn of_capsule(what: &str, args: &TaskArgs, purpose: Purpose) -> Result<Source, F
     let Identity { scene, case, runtime, .. } = &task.identity;
     let name = args.scene.as_deref().unwrap_or(scene);
     let (case, runtime) = (known(&args.case, case), known(&args.runtime, runtime));
-    let (_, case, runtime) = find_case(name, case.as_deref(), runtime.as_deref(), args.scene.is_none())?;
-    let code = Code::from_program(&(case.prepare)(runtime).program);
+    let (_, case, runtime) =
+        find_case(name, case.as_deref(), runtime.as_deref(), args.scene.is_none(), registry)?;
+    let code = Code::from_program(&case.prepare(runtime, chip)?.program);
     task.check_code(&code).map_err(cannot_replay)?;
     Ok(Source { task, code, chip, from })
 }
@@ -243,11 +250,13 @@ fn of_scene(
     selection: &TaskChoice,
     given: bool,
     purpose: Purpose,
+    registry: &Registry,
 ) -> Result<Source, Failure> {
-    let (scene, case, runtime) = find_case(name, args.case.as_deref(), args.runtime.as_deref(), false)?;
+    let (scene, case, runtime) =
+        find_case(name, args.case.as_deref(), args.runtime.as_deref(), false, registry)?;
     let chip = chip(args, "", purpose)?;
     if given {
-        let code = Code::from_program(&(case.prepare)(runtime).program);
+        let code = Code::from_program(&case.prepare(runtime, chip)?.program);
         let Some(kernel) = &selection.kernel else {
             return Err(Failure::usage(anyhow!(
                 "name the kernel that takes these arguments with --kernel NAME"
@@ -255,8 +264,8 @@ fn of_scene(
             .hint(format!("the scene has {}", code.known())));
         };
         let identity = Identity {
-            scene: scene.name.into(),
-            case: case.name.into(),
+            scene: scene.name.clone(),
+            case: case.name.clone(),
             runtime: runtime.name().into(),
             platform: chip.name.into(),
             members: vec![code.kernel(kernel).map_err(cannot_replay)?],
@@ -265,21 +274,21 @@ fn of_scene(
         return Ok(Source { task, code, chip, from: From::Scene(name.into()) });
     }
     if selection.task.is_none() && selection.kernel.is_none() && selection.func_ids.is_none() {
-        let code = Code::from_program(&(case.prepare)(runtime).program);
+        let code = Code::from_program(&case.prepare(runtime, chip)?.program);
         return Err(Failure::usage(anyhow!("name a task with --kernel NAME, --func-id N[,N] or --task ID"))
             .hint(format!("the scene has {}", code.known())));
     }
     let directory = tempfile::tempdir().map_err(Failure::failed)?;
-    capture(scene, case, runtime, chip, selection, directory.path())?;
+    capture(&scene, &case, runtime, chip, selection, directory.path())?;
     let dump = Dump::open(directory.path()).map_err(Failure::failed)?;
-    let source = of_dump(dump, args, selection, purpose)?;
+    let source = of_dump(dump, args, selection, purpose, registry)?;
     Ok(Source { from: From::Scene(name.into()), ..source })
 }
 
 /// Runs a case and keeps what concerns the task.
 fn capture(
     scene: &Scene,
-    case: &'static Case,
+    case: &Case,
     runtime: RuntimeKind,
     chip: &'static Chip,
     selection: &TaskChoice,
@@ -293,7 +302,7 @@ fn capture(
         _ => return Ok(()),
     };
     let request = RecordRequest { selectors: vec![selector], ..RecordRequest::default() };
-    let names = Names { scene: scene.name.into(), case: case.name.into(), runtime: runtime.name().into() };
+    let names = Names { scene: scene.name.clone(), case: case.name.clone(), runtime: runtime.name().into() };
     let options = PlayOptions { skip_golden: true, ..PlayOptions::default() };
     let mut problems = Vec::new();
     let mut failed: Option<RunError> = None;
@@ -326,22 +335,23 @@ fn find_case(
     case: Option<&str>,
     runtime: Option<&str>,
     recorded: bool,
-) -> Result<(&'static Scene, &'static Case, RuntimeKind), Failure> {
-    let scene = registry::scene(name).map_err(|error| {
+    registry: &Registry,
+) -> Result<(Arc<Scene>, Arc<Case>, RuntimeKind), Failure> {
+    let scene = registry.scene(name).map_err(|error| {
         let failure = Failure::usage(error);
         match recorded {
             true => failure.hint("name a scene with the same kernels: --scene S --case C".to_owned()),
-            false => failure.hint(did_you_mean(name, registry::scenes().iter().map(|scene| scene.name))),
+            false => failure.hint(did_you_mean(name, registry.names())),
         }
     })?;
-    let runtime = runtime.map(RuntimeKind::by_name).transpose().map_err(Failure::usage)?;
-    let (case, runtime) = scene.case(case, runtime).map_err(|error| no_case(scene, error))?;
+    let runtime = runtime.map(argus_scene::registry::runtime).transpose().map_err(Failure::usage)?;
+    let (case, runtime) = scene.case(case, runtime).map_err(|error| no_case(&scene, error))?;
     Ok((scene, case, runtime))
 }
 
 /// The runtime that was typed.
 fn runtime(args: &TaskArgs) -> Result<Option<RuntimeKind>, Failure> {
-    args.runtime.as_deref().map(RuntimeKind::by_name).transpose().map_err(Failure::usage)
+    args.runtime.as_deref().map(argus_scene::registry::runtime).transpose().map_err(Failure::usage)
 }
 
 /// How kernels of a runtime take their arguments; all but one pass descriptors.

@@ -11,6 +11,7 @@ use std::sync::Arc;
 use anyhow::anyhow;
 use argus_chip::Chip;
 use argus_replay::{CapturedTask, Poison, Rebuilt};
+use argus_scene::Registry;
 use argus_workspace::collect::{build_of, missing};
 use argus_workspace::config::Build;
 use argus_workspace::{
@@ -40,12 +41,12 @@ struct Report<'a> {
     lacks: Vec<Lack>,
 }
 
-pub fn workspace(args: &ReplayArgs, directory: &Path) -> Result<ExitCode, Failure> {
+pub fn workspace(args: &ReplayArgs, directory: &Path, registry: &Registry) -> Result<ExitCode, Failure> {
     let typed = &args.workspace;
     let backend: Backend = typed.backend.parse().map_err(cannot_generate)?;
     check_elsewhere(directory)?;
     let options = collect_options(args)?;
-    let (task, chip, from) = choose(args)?;
+    let (task, chip, from) = choose(args, registry)?;
     let rebuilt = Rebuilt::new(&task, Poison::of_run(&task)).map_err(cannot_replay)?;
     let mut spec = task_spec(&task, &rebuilt, &typed.kernel_source).map_err(cannot_generate)?;
     drop(rebuilt);
@@ -102,14 +103,17 @@ fn collect_options(args: &ReplayArgs) -> Result<CollectOptions, Failure> {
 }
 
 /// The task: described by an argument file alone, or found as for a replay.
-fn choose(args: &ReplayArgs) -> Result<(CapturedTask, &'static Chip, (&'static str, String)), Failure> {
+fn choose(
+    args: &ReplayArgs,
+    registry: &Registry,
+) -> Result<(CapturedTask, &'static Chip, (&'static str, String)), Failure> {
     let TaskArgs { task, func_id, scene, case, nth, arg_spec, .. } = &args.task;
     let selected = task.is_some() || !func_id.is_empty() || scene.is_some() || case.is_some() || *nth > 0;
     if let (None, Some(spec), false) = (&args.what, arg_spec, selected) {
         let (task, chip) = source::of_arguments(spec, &args.task)?;
         return Ok((task, chip, ("arguments", spec.display().to_string())));
     }
-    let source = source::describe(args.what.as_deref(), &args.task)?;
+    let source = source::describe(args.what.as_deref(), &args.task, registry)?;
     let from = match source.from {
         From::Dump(path) => ("dump", path),
         From::Capsule(path) => ("capsule", path),

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::time::Duration;
 
 use argus_runtime::Injected;
-use argus_scenes::compare::{OutputVerdict, Tolerance, number_or_name};
+use argus_scene::compare::{OutputVerdict, Tolerance, number_or_name};
 use serde::Serialize;
 
 use super::{Times, Verdict, passed, shown_round};
@@ -16,8 +16,8 @@ use crate::run::Summary;
 pub struct Report<'a> {
     /// `pass`, `fail`, or `not_compared`. A run without an end has `error` and other keys.
     status: &'static str,
-    scene: &'static str,
-    case: &'static str,
+    scene: &'a str,
+    case: &'a str,
     platform: &'static str,
     runtime: &'static str,
     clusters: Option<u32>,
@@ -132,8 +132,8 @@ pub fn json(summary: &Summary) -> Report<'_> {
             Verdict::Fail => "fail",
             Verdict::NotCompared => "not_compared",
         },
-        scene: scene.name,
-        case: case.name,
+        scene: &scene.name,
+        case: &case.name,
         platform: chip.name,
         runtime: runtime.name(),
         clusters: report.map(|report| report.clusters),

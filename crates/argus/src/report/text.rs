@@ -2,8 +2,8 @@
 
 use argus_dump::DumpSummary;
 use argus_runtime::Injected;
-use argus_scenes::compare::{OutputVerdict, Tolerance};
-use argus_scenes::play::Round;
+use argus_scene::compare::{OutputVerdict, Tolerance};
+use argus_scene::play::Round;
 use comfy_table::{CellAlignment, Table};
 
 use super::{Times, Verdict, shown_round};

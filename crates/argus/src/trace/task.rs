@@ -8,6 +8,7 @@ use argus_chip::Chip;
 use argus_facts::with_causes;
 use argus_replay::{Buffer, CapturedTask, Options, Outcome, Proof};
 use argus_runtime::KernelTable;
+use argus_scene::Registry;
 use argus_trace::{GlobalBuffer, Params, Settings, Sources, Stamp, Summary, TaskLog, Timeline, Written};
 use serde_json::json;
 
@@ -26,8 +27,8 @@ pub struct Report<'a> {
     pub written: &'a Written,
 }
 
-pub fn trace(args: &TraceArgs) -> Result<ExitCode, Failure> {
-    let source = source::open(args.what.as_deref(), &args.task)?;
+pub fn trace(args: &TraceArgs, registry: &Registry) -> Result<ExitCode, Failure> {
+    let source = source::open(args.what.as_deref(), &args.task, registry)?;
     let chip = source.chip;
     let params = match &args.timing {
         Some(path) => Params::from_file(chip, path).map_err(Failure::usage)?,
@@ -79,9 +80,9 @@ fn task_log(task: &CapturedTask, chip: &'static Chip, outcome: &mut Outcome) -> 
 /// The texts that the kernels were compiled from, wherever the tool is called.
 fn sources(kernels: &KernelTable, timeline: &Timeline<'_>) -> Sources {
     let mut sources = Sources::default();
-    for file in kernels.iter().flat_map(|entry| entry.sources) {
-        if timeline.files.iter().any(|name| name == file.path) {
-            sources.add(file.path, file.text);
+    for file in kernels.iter().flat_map(|entry| entry.sources.iter()) {
+        if timeline.files.iter().any(|name| **name == *file.path) {
+            sources.add(&file.path, &file.text);
         }
     }
     sources

@@ -1,6 +1,6 @@
 //! The README keeps its word: its commands work, its scenes exist.
 
-use argus_scenes::registry::scenes;
+use argus_scenes::scenes::all;
 
 use crate::tool::argus_in;
 
@@ -68,7 +68,7 @@ fn each_command_works() {
 
 #[test]
 fn each_scene_has_a_row() {
-    for scene in scenes() {
+    for scene in all() {
         assert!(README.contains(&format!("| `{}` |", scene.name)), "{}", scene.name);
     }
 }

@@ -1,13 +1,14 @@
 //! What all paged-attention scenes share: arguments, golden and tolerance.
 
-use argus_abi::{ArgDirection, DType};
+use argus_abi::{ArgDirection, DType, RuntimeKind};
 use argus_runtime::{HostArgs, KernelEntry, KernelTable, Orchestration, Program};
 
-use crate::compare::Tolerance;
 use crate::inputs::PagedAttentionInputs;
 use crate::params::PagedAttention;
 use crate::reference::paged_attention as reference;
-use crate::registry::{Case, Expected, Prepared, RuntimeKind, elements, tensor};
+use argus_scene::arguments::{elements, tensor};
+use argus_scene::compare::Tolerance;
+use argus_scene::{Case, Expected, Prepared};
 
 /// Tensor arguments by place.
 pub const QUERY: usize = 0;
@@ -23,15 +24,16 @@ pub const SCALE: usize = 0;
 pub const MAX_Q_TILE: u32 = 128;
 
 /// An entry of a scene's list of cases. `machine` is its control threads and clusters.
-pub const fn case(
-    name: &'static str,
-    aliases: &'static [&'static str],
-    runtimes: &'static [RuntimeKind],
+pub fn case(
+    name: &str,
+    aliases: &[&str],
+    runtimes: &[RuntimeKind],
     machine: (u32, u32),
     prepare: fn(RuntimeKind) -> Prepared,
 ) -> Case {
-    let (control_threads, block_dim) = (Some(machine.0), Some(machine.1));
-    Case { name, aliases, runtimes, block_dim, control_threads, prepare }
+    let (control_threads, block_dim) = machine;
+    let case = Case::new(name, runtimes, prepare).machine(block_dim, control_threads);
+    aliases.iter().fold(case, |case, alias| case.alias(alias))
 }
 
 /// A case of these parameters, ready to run.
@@ -48,8 +50,8 @@ pub fn prepare(
         },
         args,
         tolerance: Tolerance::new(1e-3, 1e-3).expect("a fixed tolerance"),
-        golden: Box::new(move |args| golden(&params, args)),
-        configure: |_| (),
+        golden: Some(Box::new(move |args| Ok(golden(&params, args)))),
+        configure: Box::new(|_| ()),
     }
 }
 
@@ -86,7 +88,7 @@ fn golden(params: &PagedAttention, args: &HostArgs) -> Vec<Expected> {
         context_lens: elements(args, "context_lens"),
         scale: f32::from_bits(args.scalars[SCALE] as u32),
     };
-    vec![Expected { name: "out", values: reference::golden(params, &inputs) }]
+    vec![Expected::f32("out", &reference::golden(params, &inputs))]
 }
 
 #[cfg(test)]
@@ -95,15 +97,18 @@ pub mod tests {
     use argus_runtime::{Device, RunConfig};
 
     use super::*;
-    use crate::compare::compare;
+    use argus_scene::compare::compare;
 
     /// Runs a case that is not among the presets and returns its number of tasks.
     pub fn assert_passes(prepared: Prepared) -> u64 {
         let mut args = prepared.args.clone();
         let config = RunConfig::default();
         let report = Device::new(&A2A3SIM).run(&prepared.program, &mut args, &config).unwrap();
-        for Expected { name, values } in (prepared.golden)(&prepared.args) {
-            let verdict = compare(name, &elements::<f32>(&args, name), &values, prepared.tolerance).unwrap();
+        let golden = prepared.golden.expect("attention has a golden");
+        for Expected { name, dtype, bytes } in golden(&prepared.args).unwrap() {
+            let actual = args.tensors.iter().find(|tensor| tensor.name == name).unwrap();
+            let (actual, expected) = ((actual.dtype, &actual.bytes[..]), (dtype, &bytes[..]));
+            let verdict = compare(&name, actual, expected, prepared.tolerance).unwrap();
             assert!(verdict.pass, "{verdict:?}");
         }
         report.tasks

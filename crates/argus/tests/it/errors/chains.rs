@@ -21,7 +21,7 @@ use argus_replay::{
 };
 use argus_runtime::error::KernelSite;
 use argus_runtime::{RunError, error::Fatal};
-use argus_scenes::play::PlayError;
+use argus_scene::play::PlayError;
 use argus_tile::Fault;
 use argus_trace::{Broken, CheckError, FilePlace, ParamsError, WriteError};
 use argus_tui::BrowseError;

@@ -2,12 +2,13 @@
 
 use std::time::Duration;
 
+use argus_abi::RuntimeKind;
 use argus_chip::Chip;
 use argus_runtime::{Device, HostArgs, Injection, Program, RunConfig, RunError, RunReport};
 use thiserror::Error;
 
-use crate::compare::{LengthMismatch, OutputVerdict, Tolerance, compare};
-use crate::registry::{Case, Expected, Prepared, RuntimeKind, elements};
+use crate::compare::{OutputMismatch, OutputVerdict, Tolerance, compare};
+use crate::scene::{Case, Expected, PrepareError};
 
 /// What a caller may say about playing a case; everything else comes from the case and the chip.
 #[derive(Clone, Debug, Default)]
@@ -37,7 +38,7 @@ pub struct PlayOptions {
 #[derive(Clone, Debug)]
 pub struct Round {
     pub report: RunReport,
-    /// Empty when the golden was skipped.
+    /// Empty when nothing was compared: the scene has no golden, or it was skipped.
     pub outputs: Vec<OutputVerdict>,
 }
 
@@ -49,6 +50,7 @@ pub struct Played {
 }
 
 impl Played {
+    /// No output differs. Says nothing about outputs that were not compared.
     pub fn passed(&self) -> bool {
         self.rounds.iter().all(|round| round.outputs.iter().all(|output| output.pass))
     }
@@ -58,9 +60,11 @@ impl Played {
 #[derive(Debug, Error)]
 pub enum PlayError {
     #[error(transparent)]
+    Prepare(#[from] PrepareError),
+    #[error(transparent)]
     Run(#[from] RunError),
     #[error(transparent)]
-    Length(#[from] LengthMismatch),
+    Output(#[from] OutputMismatch),
 }
 
 /// Plays a case on a chip.
@@ -86,64 +90,74 @@ pub struct Stage<'a> {
 }
 
 /// Plays a case, each round by `run`.
-pub fn play_with<E: From<LengthMismatch>>(
+pub fn play_with<E: From<OutputMismatch> + From<PrepareError>>(
     case: &Case,
     runtime: RuntimeKind,
     chip: &'static Chip,
     options: &PlayOptions,
     mut run: impl FnMut(Stage<'_>) -> Result<RunReport, E>,
 ) -> Result<Played, E> {
-    let Prepared { program, args, tolerance, golden, configure } = (case.prepare)(runtime);
-    let mut config = RunConfig {
-        // A case made for a larger chip uses what this one has.
-        block_dim: case.block_dim.map(|clusters| clusters.min(chip.clusters)),
-        control_threads: case.control_threads.map(|threads| threads.min(chip.control_threads)),
-        ..RunConfig::default()
-    };
-    configure(&mut config);
-    config.block_dim = options.block_dim.or(config.block_dim);
-    config.control_threads = options.control_threads.or(config.control_threads);
-    config.progress_timeout = options.progress_timeout.unwrap_or(config.progress_timeout);
-    if options.zero_fill {
-        config.fill = argus_gm::Fill::Zero;
-    }
-    for ring in &mut config.rings {
-        ring.window = options.ring_window.unwrap_or(ring.window);
-        ring.heap = options.ring_heap.unwrap_or(ring.heap);
-    }
-    if options.reference_hazards {
-        config.hazards = argus_runtime::Hazards::Reference;
-    }
-    config.injections.clone_from(&options.injections);
-    config.timeline = options.timeline;
-    if let Some(configure) = options.configure {
-        configure(&mut config);
-    }
-    let tolerance = options.tolerance.unwrap_or(tolerance);
+    let prepared = case.prepare(runtime, chip)?;
+    let config = options.applied(case.config(&prepared, chip));
+    let tolerance = options.tolerance.unwrap_or(prepared.tolerance);
+    let golden = prepared.golden.as_ref().filter(|_| !options.skip_golden);
     let mut device = Device::new(chip);
     let mut expected: Option<Vec<Expected>> = None;
     let mut rounds = Vec::new();
     for round in 0..options.rounds.max(1) {
-        let mut fresh = args.clone();
-        let (device, program, config) = (&mut device, &program, &config);
+        let mut fresh = prepared.args.clone();
+        let (device, program, config) = (&mut device, &prepared.program, &config);
         let report = run(Stage { device, program, args: &mut fresh, config, round })?;
-        let outputs = if options.skip_golden {
-            Vec::new()
-        } else {
-            judge(&fresh, expected.get_or_insert_with(|| golden(&args)), tolerance)?
+        let outputs = match golden {
+            None => Vec::new(),
+            Some(golden) => {
+                if expected.is_none() {
+                    expected = Some(golden(&prepared.args)?);
+                }
+                judge(&fresh, expected.as_deref().unwrap_or_default(), tolerance)?
+            }
         };
         rounds.push(Round { report, outputs });
     }
     Ok(Played { rounds, tolerance })
 }
 
+impl PlayOptions {
+    /// The case's configuration with what the caller says about it.
+    fn applied(&self, mut config: RunConfig) -> RunConfig {
+        config.block_dim = self.block_dim.or(config.block_dim);
+        config.control_threads = self.control_threads.or(config.control_threads);
+        config.progress_timeout = self.progress_timeout.unwrap_or(config.progress_timeout);
+        if self.zero_fill {
+            config.fill = argus_gm::Fill::Zero;
+        }
+        for ring in &mut config.rings {
+            ring.window = self.ring_window.unwrap_or(ring.window);
+            ring.heap = self.ring_heap.unwrap_or(ring.heap);
+        }
+        if self.reference_hazards {
+            config.hazards = argus_runtime::Hazards::Reference;
+        }
+        config.injections.clone_from(&self.injections);
+        config.timeline = self.timeline;
+        if let Some(configure) = self.configure {
+            configure(&mut config);
+        }
+        config
+    }
+}
+
 fn judge(
     args: &HostArgs,
     expected: &[Expected],
     tolerance: Tolerance,
-) -> Result<Vec<OutputVerdict>, LengthMismatch> {
+) -> Result<Vec<OutputVerdict>, OutputMismatch> {
     expected
         .iter()
-        .map(|output| compare(output.name, &elements::<f32>(args, output.name), &output.values, tolerance))
+        .map(|output| {
+            let actual = args.tensors.iter().find(|tensor| tensor.name == output.name);
+            let actual = actual.ok_or_else(|| OutputMismatch::NoOutput { name: output.name.clone() })?;
+            compare(&output.name, (actual.dtype, &actual.bytes), (output.dtype, &output.bytes), tolerance)
+        })
         .collect()
 }

@@ -1,5 +1,7 @@
 //! Outputs against references, within a tolerance.
 
+use argus_abi::DType;
+use argus_facts::number::{Number, element};
 use serde::{Serialize, Serializer};
 use thiserror::Error;
 
@@ -18,13 +20,15 @@ pub struct ToleranceError {
     value: f64,
 }
 
-/// Two buffers that cannot be compared element by element.
+/// An output and its reference that cannot be compared element by element.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
-#[error("output `{name}` has {actual} elements, its reference has {expected}")]
-pub struct LengthMismatch {
-    pub name: String,
-    pub actual: usize,
-    pub expected: usize,
+pub enum OutputMismatch {
+    #[error("output `{name}` has {actual} elements, its reference has {expected}")]
+    Length { name: String, actual: u64, expected: u64 },
+    #[error("output `{name}` is {actual}, its reference is {expected}")]
+    Type { name: String, actual: DType, expected: DType },
+    #[error("there is a reference for `{name}`, which is not an argument of the scene")]
+    NoOutput { name: String },
 }
 
 impl Tolerance {
@@ -83,22 +87,28 @@ pub struct OutputVerdict {
     pub pass: bool,
 }
 
-/// Compares an output with its reference, as `torch.allclose` does with `equal_nan=False`.
-///
-/// f32 and i32 both convert to f64 exactly, so integers compared with [`Tolerance::EXACT`] are exact too.
-pub fn compare<T: Copy + Into<f64>>(
+/// Compares an output with its reference, as `torch.allclose` does with `equal_nan=False`. Both are given as element
+/// type and bytes in logical order.
+pub fn compare(
     name: &str,
-    actual: &[T],
-    expected: &[T],
+    actual: (DType, &[u8]),
+    expected: (DType, &[u8]),
     tolerance: Tolerance,
-) -> Result<OutputVerdict, LengthMismatch> {
-    if actual.len() != expected.len() {
-        return Err(LengthMismatch { name: name.to_owned(), actual: actual.len(), expected: expected.len() });
+) -> Result<OutputVerdict, OutputMismatch> {
+    let dtype = expected.0;
+    if actual.0 != dtype {
+        return Err(OutputMismatch::Type { name: name.to_owned(), actual: actual.0, expected: dtype });
     }
+    let (actual, expected) = (actual.1, expected.1);
+    if actual.len() != expected.len() {
+        let (actual, expected) = (count(dtype, actual), count(dtype, expected));
+        return Err(OutputMismatch::Length { name: name.to_owned(), actual, expected });
+    }
+    let elements = count(dtype, expected) as usize;
     let mut verdict = OutputVerdict {
         name: name.to_owned(),
         tolerance,
-        elements: actual.len(),
+        elements,
         mismatches: 0,
         nan_actual: 0,
         nan_expected: 0,
@@ -108,18 +118,28 @@ pub fn compare<T: Copy + Into<f64>>(
         first_mismatch: None,
         pass: true,
     };
-    for (index, (&actual, &expected)) in actual.iter().zip(expected).enumerate() {
-        verdict.add(index, actual.into(), expected.into());
+    for index in 0..elements {
+        let number = |bytes| element(dtype, bytes, index as u64);
+        if let (Some(actual), Some(expected)) = (number(actual), number(expected)) {
+            verdict.add(index, actual, expected);
+        }
     }
     verdict.pass = verdict.mismatches == 0;
     Ok(verdict)
 }
 
+/// The elements that these bytes hold.
+fn count(dtype: DType, bytes: &[u8]) -> u64 {
+    let bytes = bytes.len() as u64;
+    if dtype == DType::Fp4E2M1 { bytes * 2 } else { bytes / dtype.size() as u64 }
+}
+
 impl OutputVerdict {
-    fn add(&mut self, index: usize, actual: f64, expected: f64) {
+    fn add(&mut self, index: usize, actual: Number, expected: Number) {
+        let error = difference(actual, expected);
+        let (actual, expected) = (actual.as_f64(), expected.as_f64());
         self.nan_actual += usize::from(actual.is_nan());
         self.nan_expected += usize::from(expected.is_nan());
-        let error = absolute_error(actual, expected);
         if error > self.max_abs_error {
             self.max_abs_error = error;
             self.worst_index = Some(index);
@@ -133,6 +153,20 @@ impl OutputVerdict {
             self.mismatches += 1;
             self.first_mismatch.get_or_insert(Mismatch { index, actual, expected });
         }
+    }
+}
+
+/// The distance of two elements. That of integers is exact: two of 64 bits may be the same f64 and still differ.
+fn difference(actual: Number, expected: Number) -> f64 {
+    let integer = |number| match number {
+        Number::Signed(value) => Some(i128::from(value)),
+        Number::Unsigned(value) => Some(i128::from(value)),
+        Number::Bool(value) => Some(i128::from(value)),
+        Number::Float(_) => None,
+    };
+    match (integer(actual), integer(expected)) {
+        (Some(actual), Some(expected)) => (actual - expected).unsigned_abs() as f64,
+        _ => absolute_error(actual.as_f64(), expected.as_f64()),
     }
 }
 
@@ -159,8 +193,14 @@ pub fn number_or_name<S: Serializer>(value: &f64, serializer: S) -> Result<S::Ok
 mod tests {
     use super::*;
 
+    /// Compares plain values.
+    fn compare_f32(actual: &[f32], expected: &[f32], tolerance: Tolerance) -> OutputVerdict {
+        let bytes = bytemuck::cast_slice;
+        compare("out", (DType::F32, bytes(actual)), (DType::F32, bytes(expected)), tolerance).unwrap()
+    }
+
     fn within(rtol: f64, atol: f64, actual: f32, expected: f32) -> bool {
-        compare("x", &[actual], &[expected], Tolerance::new(rtol, atol).unwrap()).unwrap().pass
+        compare_f32(&[actual], &[expected], Tolerance::new(rtol, atol).unwrap()).pass
     }
 
     #[test]
@@ -218,7 +258,7 @@ mod tests {
     fn a_verdict_says_how_far_and_where() {
         let actual = [1.0f32, 2.5, 0.125, 8.0, 5.0];
         let expected = [1.0f32, 2.0, 0.0, 4.0, 4.0];
-        let verdict = compare("out", &actual, &expected, Tolerance::new(0.25, 0.125).unwrap()).unwrap();
+        let verdict = compare_f32(&actual, &expected, Tolerance::new(0.25, 0.125).unwrap());
         assert_eq!((verdict.elements, verdict.mismatches, verdict.pass), (5, 1, false));
         assert_eq!((verdict.max_abs_error, verdict.worst_index), (4.0, Some(3)));
         // 0.125 against 0 is left out; 8 against 4 is the largest ratio.
@@ -228,7 +268,7 @@ mod tests {
 
     #[test]
     fn the_first_mismatch_need_not_be_the_worst() {
-        let verdict = compare("out", &[1.0f32, 9.0], &[0.0, 0.0], Tolerance::EXACT).unwrap();
+        let verdict = compare_f32(&[1.0, 9.0], &[0.0, 0.0], Tolerance::EXACT);
         assert_eq!(verdict.first_mismatch.map(|mismatch| mismatch.index), Some(0));
         assert_eq!(verdict.worst_index, Some(1));
     }
@@ -237,25 +277,44 @@ mod tests {
     fn nans_are_counted_on_each_side_and_are_the_worst() {
         let actual = [f32::NAN, 100.0, 1.0, f32::NAN];
         let expected = [1.0, 1.0, f32::NAN, f32::NAN];
-        let verdict = compare("out", &actual, &expected, Tolerance::EXACT).unwrap();
+        let verdict = compare_f32(&actual, &expected, Tolerance::EXACT);
         assert_eq!((verdict.nan_actual, verdict.nan_expected, verdict.mismatches), (2, 2, 4));
         assert_eq!((verdict.max_abs_error, verdict.worst_index), (f64::INFINITY, Some(0)));
     }
 
     #[test]
     fn equal_outputs_have_no_worst_element() {
-        let verdict =
-            compare("out", &[1.0f32, f32::INFINITY], &[1.0, f32::INFINITY], Tolerance::EXACT).unwrap();
+        let verdict = compare_f32(&[1.0, f32::INFINITY], &[1.0, f32::INFINITY], Tolerance::EXACT);
         assert!(verdict.pass);
         assert_eq!((verdict.max_abs_error, verdict.max_rel_error), (0.0, 0.0));
         assert_eq!((verdict.worst_index, verdict.first_mismatch), (None, None));
     }
 
     #[test]
-    fn integers_beyond_the_reach_of_f32_are_told_apart() {
-        let big = (1 << 24) + 1;
-        assert!(compare("i", &[big], &[big], Tolerance::EXACT).unwrap().pass);
-        assert!(!compare("i", &[big], &[big - 1], Tolerance::EXACT).unwrap().pass);
+    fn integers_out_of_reach_of_a_float_are_told_apart() {
+        let same = |actual: i64, expected: i64| {
+            let (actual, expected) = (actual.to_le_bytes(), expected.to_le_bytes());
+            compare("i", (DType::I64, &actual), (DType::I64, &expected), Tolerance::EXACT).unwrap().pass
+        };
+        let big = (1 << 60) + 1;
+        assert!(same(big, big));
+        assert!(!same(big, big - 1));
+    }
+
+    #[test]
+    fn every_element_type_is_read_as_its_numbers() {
+        let verdict = compare("h", (DType::Bf16, &[0x80, 0x3f]), (DType::Bf16, &[0, 0x40]), Tolerance::EXACT);
+        assert_eq!(verdict.unwrap().first_mismatch, Some(Mismatch { index: 0, actual: 1.0, expected: 2.0 }));
+        // Two FP4 in one byte: 0.5 and 6 against 0.5 and 4.
+        let verdict = compare("q", (DType::Fp4E2M1, &[0x71]), (DType::Fp4E2M1, &[0x61]), Tolerance::EXACT);
+        let verdict = verdict.unwrap();
+        assert_eq!((verdict.elements, verdict.mismatches, verdict.max_abs_error), (2, 1, 2.0));
+    }
+
+    #[test]
+    fn another_element_type_is_an_error() {
+        let error = compare("o", (DType::F32, &[0; 4]), (DType::I32, &[0; 4]), Tolerance::EXACT).unwrap_err();
+        assert_eq!(error.to_string(), "output `o` is FLOAT32, its reference is INT32");
     }
 
     #[test]
@@ -272,7 +331,8 @@ mod tests {
 
     #[test]
     fn buffers_of_different_lengths_are_an_error() {
-        let error = compare("out", &[1.0f32], &[1.0, 2.0], Tolerance::EXACT).unwrap_err();
+        let error =
+            compare("out", (DType::F32, &[0; 4]), (DType::F32, &[0; 8]), Tolerance::EXACT).unwrap_err();
         assert_eq!(error.to_string(), "output `out` has 1 elements, its reference has 2");
     }
 }
