@@ -182,8 +182,11 @@ fn thread(core: u32, pipe: Pipe) -> u32 {
 struct LastAccess {
     thread: u32,
     read: Option<Mark>,
+    /// A write that replaces what was there.
     write: Option<Mark>,
-    adds: bool,
+    /// A write that adds to it. It is kept beside the other: adding stores do each other no harm, and must not hide a
+    /// plain one that came before them.
+    add: Option<Mark>,
 }
 
 /// An access by its pipe's clock.
@@ -295,9 +298,9 @@ impl Search<'_> {
                 if seen.thread == own || self.is_signalling(core, instr, &seen) {
                     continue;
                 }
-                let write = seen.write.filter(|_| !(seen.adds && access.adds));
+                let add = seen.add.filter(|_| !access.adds);
                 let read = seen.read.filter(|_| access.written);
-                for (mark, written) in [(write, true), (read, false)] {
+                for (mark, written) in [(seen.write, true), (add, true), (read, false)] {
                     let Some(mark) = mark else { continue };
                     if !self.knows(core, clock, seen.thread, mark.time) {
                         let first =
@@ -310,15 +313,16 @@ impl Search<'_> {
         }
         let seen = &mut self.seen[access.region as usize];
         let at = seen.iter().position(|seen| seen.thread == own).unwrap_or_else(|| {
-            seen.push(LastAccess { thread: own, read: None, write: None, adds: false });
+            seen.push(LastAccess { thread: own, read: None, write: None, add: None });
             seen.len() - 1
         });
-        let mark = Some(Mark { time, entry: instr.entry });
-        if access.written {
-            (seen[at].write, seen[at].adds) = (mark, access.adds);
-        } else {
-            seen[at].read = mark;
-        }
+        let last = &mut seen[at];
+        let slot = match (access.written, access.adds) {
+            (true, true) => &mut last.add,
+            (true, false) => &mut last.write,
+            (false, _) => &mut last.read,
+        };
+        *slot = Some(Mark { time, entry: instr.entry });
     }
 
     /// Scalar accesses of two cores to global memory are how kernels signal without flags.
