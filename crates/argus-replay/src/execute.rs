@@ -5,6 +5,7 @@
 //! never ends is given up after a time, a fault names kernel, core and instruction.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
@@ -13,7 +14,7 @@ use argus_chip::Chip;
 use argus_gm::MemoryError;
 use argus_gm::view::MoveError;
 use argus_runtime::{Alone, Device, KernelEntry, KernelTable, Launch, RunConfig, RunError, RunReport, Shape};
-use argus_tile::{Core, CoreLog, Kernel, KernelResult};
+use argus_tile::{Core, CoreLog, FaultKind, Kernel, KernelResult};
 
 use crate::error::ReplayError;
 use crate::observe::{Observers, Probe, Sighting, Watch};
@@ -23,8 +24,9 @@ use crate::task::CapturedTask;
 /// What to do beside running.
 #[derive(Clone, Debug)]
 pub struct Options {
-    /// Write down every instruction of every core.
-    pub logs: bool,
+    /// Write down the instructions of every core, this many in all. Each core gets an equal share, so that where a log
+    /// ends does not depend on timing.
+    pub log_limit: Option<u64>,
     pub watches: Vec<Watch>,
     pub probes: Vec<Probe>,
     /// End at the first instruction that writes a NaN.
@@ -36,7 +38,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Options {
         let timeout = RunConfig::default().progress_timeout;
-        Options { logs: false, watches: Vec::new(), probes: Vec::new(), break_on_nan: false, timeout }
+        Options { log_limit: None, watches: Vec::new(), probes: Vec::new(), break_on_nan: false, timeout }
     }
 }
 
@@ -74,6 +76,8 @@ pub struct Outcome {
     pub outputs: Vec<Output>,
     /// By block and member.
     pub logs: Vec<CoreLog>,
+    /// A core ran more instructions than its log may hold, and the task was ended there.
+    pub log_full: bool,
     /// What the addresses in the logs mean.
     pub buffers: Vec<Buffer>,
     pub sightings: Vec<Sighting>,
@@ -93,8 +97,8 @@ pub fn run(
     let rebuilt = Rebuilt::new(task, poison)?;
     let observers =
         Arc::new(Observers::new(&rebuilt, &options.watches, &options.probes, options.break_on_nan)?);
-    let logs = Arc::new(Mutex::new(Vec::new()));
-    let attended = attend(kernels, &observers, options.logs.then_some(&logs));
+    let logs = options.log_limit.map(|limit| Arc::new(Logs::new(limit, &rebuilt.launch)));
+    let attended = attend(kernels, &observers, logs.as_ref());
     let writes: Vec<usize> =
         rebuilt.placed.iter().filter(|placed| placed.role != Role::Input).map(|placed| placed.slot).collect();
     let initial = writes.iter().map(|&slot| rebuilt.gather(slot)).collect::<Result<Vec<_>, MoveError>>()?;
@@ -114,8 +118,7 @@ pub fn run(
     for (slot, initial) in writes.into_iter().zip(initial) {
         outputs.push(Output { slot, initial, bytes: rebuilt.gather(slot)? });
     }
-    let mut logs = std::mem::take(&mut *logs.lock().unwrap_or_else(PoisonError::into_inner));
-    logs.sort_by_key(|log: &CoreLog| (log.block, log.member));
+    let (logs, log_full) = logs.map_or_else(Default::default, |logs| logs.take());
     let (sightings, more_sightings) = observers.close();
     let stray = strays(&rebuilt)?;
     let buffers = rebuilt.buffers.iter().map(|&(addr, bytes)| Buffer {
@@ -127,7 +130,7 @@ pub fn run(
         bytes,
     });
     let buffers = buffers.collect();
-    Ok(Outcome { result, outputs, logs, buffers, sightings, more_sightings, stray })
+    Ok(Outcome { result, outputs, logs, log_full, buffers, sightings, more_sightings, stray })
 }
 
 /// How many clusters a launch gets. Whether its blocks started together is not captured. If they all fit the
@@ -142,11 +145,7 @@ fn fit(launch: &Launch, chip: &Chip) -> (Launch, u32) {
 }
 
 /// The same kernels, each with somebody who writes down what it does.
-fn attend(
-    kernels: &KernelTable,
-    observers: &Arc<Observers>,
-    logs: Option<&Arc<Mutex<Vec<CoreLog>>>>,
-) -> KernelTable {
+fn attend(kernels: &KernelTable, observers: &Arc<Observers>, logs: Option<&Arc<Logs>>) -> KernelTable {
     if !observers.is_open() && logs.is_none() {
         return kernels.clone();
     }
@@ -166,14 +165,44 @@ struct Attended {
     kernel: Arc<dyn Kernel>,
     name: Arc<str>,
     observers: Arc<Observers>,
-    logs: Option<Arc<Mutex<Vec<CoreLog>>>>,
+    logs: Option<Arc<Logs>>,
+}
+
+/// The logs of a task, while its cores run.
+struct Logs {
+    /// Instructions of one core.
+    share: usize,
+    done: Mutex<Vec<CoreLog>>,
+    full: AtomicBool,
+}
+
+impl Logs {
+    fn new(limit: u64, launch: &Launch) -> Logs {
+        let cores = u64::from(launch.blocks) * launch.members().count() as u64;
+        let share = usize::try_from((limit / cores.max(1)).max(1)).unwrap_or(usize::MAX);
+        Logs { share, done: Mutex::default(), full: AtomicBool::new(false) }
+    }
+
+    fn add(&self, log: CoreLog, result: &KernelResult) {
+        if result.as_ref().is_err_and(|fault| fault.kind == FaultKind::LogFull) {
+            self.full.store(true, Relaxed);
+        }
+        self.done.lock().unwrap_or_else(PoisonError::into_inner).push(log);
+    }
+
+    /// By block and member, and whether one of them is full.
+    fn take(&self) -> (Vec<CoreLog>, bool) {
+        let mut logs = std::mem::take(&mut *self.done.lock().unwrap_or_else(PoisonError::into_inner));
+        logs.sort_by_key(|log: &CoreLog| (log.block, log.member));
+        (logs, self.full.load(Relaxed))
+    }
 }
 
 impl Kernel for Attended {
     fn run(&self, core: &mut Core, args: &argus_abi::KernelArgs<'_>) -> KernelResult {
         let block = args.block_idx() as u32;
-        if self.logs.is_some() {
-            core.start_log();
+        if let Some(logs) = &self.logs {
+            core.start_limited_log(logs.share);
         }
         if self.observers.is_open() {
             core.observe(self.observers.lookout(&self.name, block));
@@ -182,8 +211,7 @@ impl Kernel for Attended {
         core.take_observer();
         if let (Some(logs), Some(log)) = (&self.logs, core.take_log()) {
             let member = core.member();
-            let mut logs = logs.lock().unwrap_or_else(PoisonError::into_inner);
-            logs.push(CoreLog { member, block, log });
+            logs.add(CoreLog { member, block, log }, &result);
         }
         result
     }

@@ -41,6 +41,7 @@ pub struct Core {
     pub(crate) member: Member,
     pub(crate) flags: Flags,
     pub(crate) log: Option<InstrLog>,
+    pub(crate) log_limit: usize,
     pub(crate) observer: Option<Box<dyn Observer>>,
 }
 
@@ -64,6 +65,7 @@ impl Core {
             },
             flags: Flags::default(),
             log: None,
+            log_limit: usize::MAX,
             observer: None,
         }
     }
@@ -109,7 +111,14 @@ impl Core {
 
     /// From now on every instruction is written down.
     pub fn start_log(&mut self) {
+        self.start_limited_log(usize::MAX);
+    }
+
+    /// From now on every instruction is written down, up to `limit` of them. The next one ends the kernel with
+    /// [`FaultKind::LogFull`](crate::FaultKind::LogFull): an endless kernel must not fill the memory of the host.
+    pub fn start_limited_log(&mut self, limit: usize) {
         self.log = Some(InstrLog::default());
+        self.log_limit = limit;
     }
 
     /// The log so far; none if it was not started. Logging ends.

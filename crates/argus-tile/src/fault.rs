@@ -30,6 +30,8 @@ pub enum FaultKind {
     DivisionByZero,
     /// A flag or a slot of a cross-core pipe that is used against its protocol.
     Protocol,
+    /// The instruction log holds as many instructions as it may; the kernel is not to blame.
+    LogFull,
     /// Global memory refused the access.
     Memory(MemoryError),
     /// The kernel asked for an argument that it was not given.
@@ -81,6 +83,10 @@ impl Fault {
 
     pub(crate) fn stopped() -> Fault {
         Fault::new(FaultKind::Stopped, "the run was stopped")
+    }
+
+    pub(crate) fn log_full(limit: usize) -> Fault {
+        Fault::new(FaultKind::LogFull, format!("the log is limited to {limit} instructions"))
     }
 
     pub(crate) fn memory(error: MemoryError) -> Fault {

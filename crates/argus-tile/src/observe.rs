@@ -3,6 +3,7 @@
 use core::fmt;
 
 use crate::core::{Caller, Core};
+use crate::fault::Fault;
 use crate::kernel::KernelResult;
 use crate::log::LogEntry;
 
@@ -36,6 +37,9 @@ impl Core {
             self.observer = Some(observer);
         }
         if let Some(log) = &mut self.log {
+            if log.entries.len() >= self.log_limit {
+                return Err(Fault::log_full(self.log_limit).issued(opcode, index, caller));
+            }
             log.entries.push(entry);
         }
         told.map_err(|fault| fault.issued(opcode, index, caller))

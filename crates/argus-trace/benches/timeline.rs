@@ -11,7 +11,7 @@ use argus_gm::{Fill, GlobalMemory};
 use argus_tile::{
     ClusterPipes, Core, CoreConfig, CoreLog, CoreStatus, GlobalShape, KernelResult, Pipe, Tile,
 };
-use argus_trace::{GlobalBuffer, Params, Settings, Sources, Stamp, TaskLog, Timeline, check, write};
+use argus_trace::{GlobalBuffer, Params, Sources, Stamp, TaskLog, Timeline, check, write};
 use criterion::{Criterion, Throughput, criterion_group, criterion_main};
 
 /// Instructions of the kernel.
@@ -68,7 +68,7 @@ fn task() -> TaskLog {
     kernel(&mut core, &x, &y).expect("the kernel runs");
     let log = core.take_log().expect("the log was started");
     let cores = vec![CoreLog { member: Member::Aiv0, block: 0, log }];
-    TaskLog { name: "million".into(), chip: &A2A3SIM, cores, buffers }
+    TaskLog { name: "million".into(), chip: &A2A3SIM, cores, buffers, cut: false }
 }
 
 fn timelines(criterion: &mut Criterion) {
@@ -77,7 +77,7 @@ fn timelines(criterion: &mut Criterion) {
     let mut group = criterion.benchmark_group("timeline");
     group.throughput(Throughput::Elements(INSTRUCTIONS));
     group.sample_size(10).warm_up_time(Duration::from_millis(500)).measurement_time(Duration::from_secs(10));
-    let model = || Timeline::new(&task, &params, &Settings::default()).expect("the kernel is sound");
+    let model = || Timeline::new(&task, &params).expect("the kernel is sound");
     group.bench_function("model", |bencher| bencher.iter(|| black_box(model().cycles)));
     let directory = tempfile::tempdir().expect("a directory");
     let stamp = Stamp::parse("20260101000000000").expect("a stamp");

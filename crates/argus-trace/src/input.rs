@@ -13,6 +13,9 @@ pub struct TaskLog {
     /// The buffers in global memory that the task was given. Addresses in files count from these, so that two
     /// runs of one task give the same files; memory outside them is numbered in the order of its first use.
     pub buffers: Vec<GlobalBuffer>,
+    /// The logs end before the task did: there were more instructions than a log may hold. What waits for something
+    /// behind that point is left out of the timeline instead of being a deadlock.
+    pub cut: bool,
 }
 
 /// A range of global memory with a name.

@@ -18,7 +18,7 @@
 //! use argus_chip::DEFAULT_CHIP;
 //! use argus_gm::{Fill, GlobalMemory};
 //! use argus_tile::{ClusterPipes, Core, CoreConfig, CoreLog, CoreStatus, Tile};
-//! use argus_trace::{Params, Settings, Sources, Stamp, TaskLog, Timeline, check, write};
+//! use argus_trace::{Params, Sources, Stamp, TaskLog, Timeline, check, write};
 //!
 //! let config = CoreConfig { sizes: DEFAULT_CHIP.core_sizes, core_type: CoreType::Aiv, fill: Fill::Zero };
 //! let status = Arc::new(CoreStatus::new(Arc::new(AtomicBool::new(false))));
@@ -31,9 +31,9 @@
 //!
 //! let log = core.take_log().expect("it was started");
 //! let cores = vec![CoreLog { member: Member::Aiv0, block: 0, log }];
-//! let task = TaskLog { name: "twice".into(), chip: DEFAULT_CHIP, cores, buffers: Vec::new() };
+//! let task = TaskLog { name: "twice".into(), chip: DEFAULT_CHIP, cores, buffers: Vec::new(), cut: false };
 //! let params = Params::for_chip(DEFAULT_CHIP)?;
-//! let timeline = Timeline::new(&task, &params, &Settings::default())?;
+//! let timeline = Timeline::new(&task, &params)?;
 //! assert!(timeline.cycles > 0);
 //!
 //! let directory = tempfile::tempdir()?;
@@ -98,5 +98,5 @@ pub use crate::site::Site;
 pub use crate::summary::{
     BytesRow, ChainStep, ChainTrack, CoreSummary, CriticalChain, STATEMENT, Summary, TopRow, TrackSummary,
 };
-pub use crate::timeline::{CoreTimeline, Hazard, HazardSide, ModelError, Settings, StuckWait, Timeline};
+pub use crate::timeline::{CoreTimeline, Hazard, HazardSide, ModelError, StuckWait, Timeline};
 pub use crate::write::{Sources, Stamp, WriteError, Written, write};

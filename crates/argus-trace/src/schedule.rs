@@ -25,6 +25,8 @@ pub(crate) struct Schedule {
     pub order: Vec<Step>,
     pub pairs: Vec<Pair>,
     pub cycles: u64,
+    /// Waits that never end; without any, every instruction has its times.
+    pub stuck: Vec<Stuck>,
 }
 
 /// One step of the order.
@@ -56,13 +58,12 @@ pub(crate) struct Stuck {
     pub set: Option<At>,
 }
 
-/// Gives every instruction its times, or tells which waits never end.
-pub(crate) fn schedule(programs: &mut [Program], params: &Params) -> Result<Schedule, Vec<Stuck>> {
+/// Gives every instruction its times, as far as its waits end.
+pub(crate) fn schedule(programs: &mut [Program], params: &Params) -> Schedule {
     let mut blocks: Vec<u32> = programs.iter().map(|program| program.block).collect();
     blocks.sort_unstable();
     blocks.dedup();
     let mut schedule = Schedule::default();
-    let mut stuck = Vec::new();
     for block in blocks {
         let mut cores: Vec<Core<'_>> = programs
             .iter_mut()
@@ -86,7 +87,7 @@ pub(crate) fn schedule(programs: &mut [Program], params: &Params) -> Result<Sche
                 schedule.cycles = schedule.cycles.max(core.finish());
             }
         } else {
-            stuck.extend(stuck_waits(&cores));
+            schedule.stuck.extend(stuck_waits(&cores));
         }
     }
     for (number, pair) in schedule.pairs.iter().enumerate() {
@@ -94,7 +95,28 @@ pub(crate) fn schedule(programs: &mut [Program], params: &Params) -> Result<Sche
             programs[at.core as usize].instrs[at.index as usize].pair = number as u32;
         }
     }
-    if stuck.is_empty() { Ok(schedule) } else { Err(stuck) }
+    schedule
+}
+
+/// Removes what never ran. What ran depends on none of it.
+pub(crate) fn remove_unreached(programs: &mut [Program], order: &[Step]) {
+    let mut reached: Vec<Vec<bool>> =
+        programs.iter().map(|program| vec![false; program.instrs.len()]).collect();
+    for step in order.iter().filter(|step| step.kind == StepKind::Run) {
+        reached[step.at.core as usize][step.at.index as usize] = true;
+    }
+    for (program, reached) in programs.iter_mut().zip(&reached) {
+        let mut index = 0;
+        // The parts of a function go with it.
+        let mut of_function = false;
+        program.instrs.retain(|instr| {
+            if instr.role != Role::Body {
+                of_function = reached[index];
+            }
+            index += 1;
+            of_function
+        });
+    }
 }
 
 /// A set on its way to its wait.

@@ -3,12 +3,11 @@
 //! Sites are numbered by file, line and column, not by time, so the same kernel has the same addresses on
 //! every core and in every run.
 
-use std::path::Path;
-
 use argus_tile::InstrLog;
 use rustc_hash::FxHashMap;
 
-use crate::machine::{Instr, Mnemonic, Role, Track};
+use crate::machine::{Mnemonic, Role, Track};
+use crate::schedule::Program;
 
 /// The address of the first site; each one is an instruction of four bytes.
 const FIRST_ADDRESS: u64 = 0x10d1_0000;
@@ -43,15 +42,11 @@ struct Key {
 }
 
 /// Gives every instruction its site. The sites, and the files they lie in.
-pub(crate) fn assign(
-    logs: &[&InstrLog],
-    programs: &mut [Vec<Instr>],
-    root: Option<&Path>,
-) -> (Vec<Site>, Vec<String>) {
+pub(crate) fn assign(logs: &[&InstrLog], programs: &mut [Program]) -> (Vec<Site>, Vec<String>) {
     let mut numbers: FxHashMap<Key, u32> = FxHashMap::default();
     let mut found = Vec::new();
-    for (core, (log, instrs)) in logs.iter().zip(&mut *programs).enumerate() {
-        for (index, instr) in instrs.iter_mut().enumerate() {
+    for (core, (log, program)) in logs.iter().zip(&mut *programs).enumerate() {
+        for (index, instr) in program.instrs.iter_mut().enumerate() {
             let entry = &log.entries[instr.entry as usize];
             let key = Key {
                 location: std::ptr::from_ref(entry.location) as usize,
@@ -83,7 +78,7 @@ pub(crate) fn assign(
         if previous.is_none_or(|previous| place(previous) != place(number)) {
             let (location, key, example) = &found[number as usize];
             let file = *file_numbers.entry(location.file()).or_insert_with(|| {
-                let path = readable_path(location.file(), root);
+                let path = readable_path(location.file());
                 // Two spellings of one path are one file.
                 files.iter().position(|file| *file == path).unwrap_or_else(|| {
                     files.push(path);
@@ -102,7 +97,7 @@ pub(crate) fn assign(
         renumbered[number as usize] = (sites.len() - 1) as u32;
         previous = Some(number);
     }
-    for instr in programs.iter_mut().flatten() {
+    for instr in programs.iter_mut().flat_map(|program| &mut program.instrs) {
         instr.site = renumbered[instr.site as usize];
     }
     (sites, files)
@@ -118,11 +113,9 @@ fn sync_key(role: Role) -> u32 {
     }
 }
 
-/// A path relative to the repository, in characters that every reader takes.
-pub(crate) fn readable_path(file: &str, root: Option<&Path>) -> String {
-    let path = Path::new(file);
-    let relative = root.and_then(|root| path.strip_prefix(root).ok()).unwrap_or(path);
-    let text = relative.to_string_lossy().replace('\\', "/");
+/// A path in characters that every reader takes.
+pub(crate) fn readable_path(file: &str) -> String {
+    let text = file.replace('\\', "/");
     // Outside the repository: from the crate's own directory on.
     let text = match text.strip_prefix('/') {
         Some(inner) => {
@@ -144,12 +137,10 @@ mod tests {
 
     #[test]
     fn paths_are_relative_and_readable() {
-        let root = Path::new("/home/me/project");
-        assert_eq!(readable_path("/home/me/project/crates/a/src/k.rs", Some(root)), "crates/a/src/k.rs");
-        assert_eq!(readable_path("crates/a/src/k.rs", Some(root)), "crates/a/src/k.rs");
-        assert_eq!(readable_path("/registry/index/foo-1.2/src/x/y.rs", None), "foo-1.2/src/x/y.rs");
-        assert_eq!(readable_path("/tmp/k.cpp", None), "tmp/k.cpp");
-        assert_eq!(readable_path("odd:'name'.rs", None), "odd__name_.rs");
-        assert_eq!(readable_path(&"x".repeat(600), None).len(), 500);
+        assert_eq!(readable_path("crates/a/src/k.rs"), "crates/a/src/k.rs");
+        assert_eq!(readable_path("/registry/index/foo-1.2/src/x/y.rs"), "foo-1.2/src/x/y.rs");
+        assert_eq!(readable_path("/tmp/k.cpp"), "tmp/k.cpp");
+        assert_eq!(readable_path("odd:'name'.rs"), "odd__name_.rs");
+        assert_eq!(readable_path(&"x".repeat(600)).len(), 500);
     }
 }

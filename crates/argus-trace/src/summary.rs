@@ -27,6 +27,8 @@ pub struct Summary {
     pub cycles: u64,
     pub time_us: f64,
     pub instructions: u64,
+    /// The trace ends before the task did.
+    pub cut: bool,
     pub cores: Vec<CoreSummary>,
     pub critical_chain: CriticalChain,
     /// Addresses by cycles, all cores together.
@@ -122,6 +124,7 @@ impl Summary {
             cycles: timeline.cycles,
             time_us: ticks.us(timeline.cycles),
             instructions: timeline.cores.iter().map(|core| core.instrs.len() as u64).sum(),
+            cut: timeline.task.cut,
             cores,
             critical_chain,
             top,

@@ -1,7 +1,6 @@
 //! From a task's log to its timeline: lowering, times, hazards, addresses.
 
 use std::fmt;
-use std::path::PathBuf;
 
 use argus_abi::Member;
 use argus_tile::{OperandPlace, Space};
@@ -14,7 +13,7 @@ use crate::input::{GlobalBuffer, TaskLog, core_name};
 use crate::lower::{Channel, Channels, lower};
 use crate::machine::{At, Instr, Role, Track};
 use crate::params::Params;
-use crate::schedule::{Pair, Program, Stuck, schedule};
+use crate::schedule::{Pair, Program, Stuck, remove_unreached, schedule};
 use crate::site::{self, Site};
 use crate::text::Ticks;
 
@@ -124,13 +123,6 @@ impl fmt::Display for Hazard {
     }
 }
 
-/// What the model is told besides the log and the parameters.
-#[derive(Clone, Debug, Default)]
-pub struct Settings {
-    /// The repository: source paths below it are written relative to it.
-    pub root: Option<PathBuf>,
-}
-
 /// The timeline of one task. Times are cycles.
 #[derive(Debug)]
 pub struct Timeline<'a> {
@@ -162,36 +154,34 @@ pub struct CoreTimeline {
 
 impl<'a> Timeline<'a> {
     /// Lowers the logs, gives every instruction its times and looks for hazards.
-    pub fn new(
-        task: &'a TaskLog,
-        params: &'a Params,
-        settings: &Settings,
-    ) -> Result<Timeline<'a>, ModelError> {
+    pub fn new(task: &'a TaskLog, params: &'a Params) -> Result<Timeline<'a>, ModelError> {
         check_task(task, params)?;
         let mut channels = Channels::default();
-        let mut lowered: Vec<Vec<Instr>> =
-            task.cores.iter().map(|core| lower(core, task.chip, params, &mut channels)).collect();
+        let lower_core = |core| lower(core, task.chip, params, &mut channels);
+        let lowered: Vec<Vec<Instr>> = task.cores.iter().map(lower_core).collect();
         if let Some(long) = lowered.iter().find(|instrs| instrs.len() >= u32::MAX as usize) {
             return Err(ModelError::TooLong { count: long.len() });
         }
-        let logs: Vec<_> = task.cores.iter().map(|core| &core.log).collect();
-        let (sites, files) = site::assign(&logs, &mut lowered, settings.root.as_deref());
-        let mut programs: Vec<Program> = task
-            .cores
-            .iter()
-            .zip(lowered)
+        let mut programs: Vec<Program> = (task.cores.iter().zip(lowered))
             .map(|(core, instrs)| Program { block: core.block, instrs })
             .collect();
-        let times = schedule(&mut programs, params).map_err(|stuck| ModelError::Deadlock {
-            waits: stuck
-                .iter()
+        let mut times = schedule(&mut programs, params);
+        if task.cut && !times.stuck.is_empty() {
+            remove_unreached(&mut programs, &times.order);
+            times = schedule(&mut programs, params);
+        }
+        let logs: Vec<_> = task.cores.iter().map(|core| &core.log).collect();
+        let (sites, files) = site::assign(&logs, &mut programs);
+        if !times.stuck.is_empty() {
+            let stuck = times.stuck.iter();
+            let waits = stuck
                 .map(|stuck| stuck_wait(task, &programs, &channels.list, &sites, &files, stuck))
-                .collect(),
-        })?;
+                .collect();
+            return Err(ModelError::Deadlock { waits });
+        }
         let found = hazard::find(task, &programs, &times.order);
         let addresses = Addresses::new(task);
-        let hazards =
-            found.iter().map(|found| describe(task, &addresses, settings.root.as_deref(), found)).collect();
+        let hazards = found.iter().map(|found| describe(task, &addresses, found)).collect();
         let cores = task
             .cores
             .iter()
@@ -301,7 +291,7 @@ fn stuck_wait(
     }
 }
 
-fn describe(task: &TaskLog, addresses: &Addresses, root: Option<&std::path::Path>, found: &Found) -> Hazard {
+fn describe(task: &TaskLog, addresses: &Addresses, found: &Found) -> Hazard {
     let side = |side: Side| {
         let core = &task.cores[side.core as usize];
         let entry = &core.log.entries[side.entry as usize];
@@ -310,7 +300,7 @@ fn describe(task: &TaskLog, addresses: &Addresses, root: Option<&std::path::Path
             pipe: entry.pipe.name().to_owned(),
             instruction: entry.opcode.name().to_owned(),
             writes: side.written,
-            file: site::readable_path(entry.location.file(), root),
+            file: site::readable_path(entry.location.file()),
             line: entry.location.line(),
         }
     };

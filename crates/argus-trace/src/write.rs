@@ -12,7 +12,7 @@ mod tables;
 mod totals;
 
 use std::collections::BTreeMap;
-use std::fs::{self, DirBuilder, File, OpenOptions};
+use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
@@ -87,18 +87,6 @@ impl Sources {
         let lines = text.lines().count();
         if text.chars().count() <= MAX_SOURCE_CHARS && lines <= MAX_SOURCE_LINES && !text.is_empty() {
             self.texts.insert(path.to_owned(), Source { text: text.to_owned(), lines });
-        }
-    }
-
-    /// Reads the files of a timeline that lie below a directory. Those that cannot be read are left out: the
-    /// timeline is then without their lines.
-    pub fn read_below(&mut self, root: &Path, timeline: &Timeline<'_>) {
-        for file in &timeline.files {
-            let inside =
-                Path::new(file).components().all(|part| matches!(part, std::path::Component::Normal(_)));
-            if inside && let Ok(text) = fs::read_to_string(root.join(file)) {
-                self.add(file, &text);
-            }
         }
     }
 

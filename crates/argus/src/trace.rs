@@ -50,6 +50,7 @@ fn flag_of_a_task(args: &TraceArgs) -> Option<&'static str> {
     let TaskArgs { nth, scene, case, runtime, platform, set_arg, timeout, .. } = &args.task;
     let given = [
         ("--timing", args.timing.is_some()),
+        ("--max-instructions", args.max_instructions.is_some()),
         ("--nth", *nth > 0),
         ("--scene", scene.is_some()),
         ("--case", case.is_some()),

@@ -83,7 +83,7 @@ fn a_break_stops_at_the_instruction_that_first_writes_a_nan() {
 #[test]
 fn logs_have_every_instruction_of_every_core_and_block() {
     let recorded = Recorded::named("pipe_mix", "default", RuntimeKind::Trb, &A2A3SIM);
-    let logs = Options { logs: true, ..Options::default() };
+    let logs = Options { log_limit: Some(1_000_000), ..Options::default() };
     let outcome = look(&recorded, "matmul_push", &logs).outcome;
     let cores: Vec<(u32, Member)> = outcome.logs.iter().map(|log| (log.block, log.member)).collect();
     assert_eq!(cores, [(0, Member::Aic), (0, Member::Aiv0), (0, Member::Aiv1)]);

@@ -11,7 +11,7 @@ use argus_scene::play::PlayError;
 use argus_scene::play::{PlayOptions, Stage, play_with};
 use argus_scene::{Case, Scene};
 use argus_scenes::scenes::all;
-use argus_trace::{GlobalBuffer, Params, Settings, Sources, Stamp, Summary, TaskLog, Timeline, check, write};
+use argus_trace::{GlobalBuffer, Params, Sources, Stamp, Summary, TaskLog, Timeline, check, write};
 
 use crate::every_task::LONG;
 use crate::setup::{Recorded, long};
@@ -68,7 +68,7 @@ fn every_scene_runs_on_a_chip_of_48_clusters_and_the_dump_knows_its_highest_core
 fn a_task_of_a_third_chip_is_replayed_and_traced() {
     let recorded = Recorded::named("pipe_mix", "default", RuntimeKind::Trb, &WIDESIM);
     let task = recorded.task("matmul_push", 0);
-    let options = Options { logs: true, ..Options::default() };
+    let options = Options { log_limit: Some(1_000_000), ..Options::default() };
     let proof = replay(&task, &recorded.code.kernels, &WIDESIM, &options, 1).unwrap();
     assert!(proof.passed() && proof.compared(), "{:#?}", proof.verdicts);
 
@@ -80,10 +80,11 @@ fn a_task_of_a_third_chip_is_replayed_and_traced() {
         buffers: buffers
             .map(|Buffer { addr, bytes, .. }| GlobalBuffer { name: "arg".into(), addr: *addr, bytes: *bytes })
             .collect(),
+        cut: false,
     };
     let params = Params::for_chip(&WIDESIM).unwrap();
     assert_eq!((params.chip(), params.mhz()), ("wide", 2000.0));
-    let timeline = Timeline::new(&log, &params, &Settings::default()).unwrap();
+    let timeline = Timeline::new(&log, &params).unwrap();
     assert_eq!(Summary::new(&timeline).chip, "wide");
     // Repeats of one shipped chip, moves and hand-over of the other.
     let names: Vec<&str> =

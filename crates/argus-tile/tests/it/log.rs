@@ -1,7 +1,7 @@
 use argus_abi::DType;
 use argus_tile::{
-    Flag, GlobalLayout, GlobalShape, Layout, LogEntry, LogOperand, Opcode, OperandPlace, Pipe, ScalarValue,
-    Space, Tile, Work,
+    FaultKind, Flag, GlobalLayout, GlobalShape, Layout, LogEntry, LogOperand, Opcode, OperandPlace, Pipe,
+    ScalarValue, Space, Tile, Work,
 };
 
 use crate::rig::Rig;
@@ -118,6 +118,20 @@ fn a_small_kernel_entry_by_entry() {
     let lines: Vec<u32> = entries.iter().map(|entry| entry.location.line() - first).collect();
     assert_eq!(lines, [0, 1, 2, 3, 4, 5, 6, 7, 7, 8]);
     assert!(entries.iter().all(|entry| entry.location.file().ends_with("log.rs")));
+}
+
+#[test]
+fn a_full_log_ends_the_kernel_and_keeps_what_it_has() {
+    let mut rig = Rig::aiv(903);
+    rig.core.start_limited_log(2);
+    let tile = Tile::vec(DType::F32, 8, 8).at(0);
+    rig.core.tadds(&tile, &tile, 1.0f32).unwrap();
+    rig.core.tmuls(&tile, &tile, 2.0f32).unwrap();
+    let fault = rig.core.texp(&tile, &tile).unwrap_err();
+    assert_eq!(fault.kind, FaultKind::LogFull);
+    assert!(fault.to_string().ends_with("the log is limited to 2 instructions"), "{fault}");
+    let opcodes: Vec<_> = rig.core.take_log().unwrap().entries.iter().map(|entry| entry.opcode).collect();
+    assert_eq!(opcodes, [Opcode::Tadds, Opcode::Tmuls]);
 }
 
 #[test]

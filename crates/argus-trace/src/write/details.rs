@@ -42,7 +42,17 @@ fn unit(member: Member) -> &'static str {
 }
 
 fn advice(summary: &Summary) -> Vec<String> {
-    vec![format!("{} Parameters: {}.", summary.statement, summary.parameters), summary.bottleneck.clone()]
+    let mut advice = vec![
+        format!("{} Parameters: {}.", summary.statement, summary.parameters),
+        summary.bottleneck.clone(),
+    ];
+    if summary.cut {
+        advice.push(format!(
+            "The trace is cut after {} instructions; the task did not end there.",
+            summary.instructions
+        ));
+    }
+    advice
 }
 
 fn base_info(timeline: &Timeline<'_>, summary: &Summary) -> Value {

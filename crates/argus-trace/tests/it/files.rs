@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use argus_chip::{A2A3SIM, A5SIM, CHIPS};
 use argus_facts::with_causes;
-use argus_trace::{CheckReport, Params, Settings, Sources, Stamp, TaskLog, Timeline, check, write};
+use argus_trace::{CheckReport, Params, Sources, Stamp, TaskLog, Timeline, check, write};
 use serde_json::Value;
 
 use crate::kernels::{double_buffered, mix, softmax};
@@ -15,9 +15,11 @@ pub const STAMP: &str = "20260822143005123";
 
 pub fn write_task(task: &TaskLog, dir: &Path) -> argus_trace::Written {
     let params = Params::for_chip(task.chip).unwrap();
-    let timeline = Timeline::new(task, &params, &Settings { root: Some(root().to_owned()) }).unwrap();
+    let timeline = Timeline::new(task, &params).unwrap();
     let mut sources = Sources::default();
-    sources.read_below(root(), &timeline);
+    for file in &timeline.files {
+        sources.add(file, &fs::read_to_string(root().join(file)).unwrap());
+    }
     write(&timeline, dir, &sources, &Stamp::parse(STAMP).unwrap()).unwrap()
 }
 
@@ -56,7 +58,7 @@ fn what_is_written_is_valid_and_complete() {
         let report = check(dir.path()).unwrap_or_else(|error| panic!("{name}: {error}"));
         assert_eq!(report.slices, written.slices);
         let params = Params::for_chip(task.chip).unwrap();
-        let timeline = Timeline::new(&task, &params, &Settings::default()).unwrap();
+        let timeline = Timeline::new(&task, &params).unwrap();
         let paired = 2 * timeline.pairs.len() as u64 + report.unpaired_flags;
         let flags = timeline.cores.iter().flat_map(|core| &core.instrs).filter(|instr| instr.role.is_flag());
         assert_eq!(paired, flags.count() as u64);
@@ -105,7 +107,7 @@ fn an_older_trace_is_replaced_and_a_foreign_directory_is_not() {
     fs::write(foreign.path().join("simulator/thesis.txt"), "years").unwrap();
     let task = softmax(&A2A3SIM);
     let params = Params::for_chip(&A2A3SIM).unwrap();
-    let timeline = Timeline::new(&task, &params, &Settings::default()).unwrap();
+    let timeline = Timeline::new(&task, &params).unwrap();
     let error = write(&timeline, foreign.path(), &Sources::default(), &Stamp::parse(STAMP).unwrap());
     assert!(
         error
@@ -138,7 +140,7 @@ fn missing_sources_leave_the_lines_out() {
     let dir = tempfile::tempdir().unwrap();
     let task = softmax(&A2A3SIM);
     let params = Params::for_chip(&A2A3SIM).unwrap();
-    let timeline = Timeline::new(&task, &params, &Settings::default()).unwrap();
+    let timeline = Timeline::new(&task, &params).unwrap();
     let written = write(&timeline, dir.path(), &Sources::default(), &Stamp::parse(STAMP).unwrap()).unwrap();
     assert_eq!(
         written.missing_sources,

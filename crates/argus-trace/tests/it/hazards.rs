@@ -3,7 +3,7 @@
 use argus_abi::{DType, Member};
 use argus_chip::{A2A3SIM, A5SIM, CHIPS};
 use argus_tile::{CoreLog, GlobalShape, Opcode, Pipe, Tile};
-use argus_trace::{Hazard, ModelError, Params, Settings, TaskLog, Timeline};
+use argus_trace::{Hazard, ModelError, Params, TaskLog, Timeline};
 
 use crate::kernels::{double_buffered, mix, softmax};
 use crate::rig::{Rig, hand_over, nd, timeline, without};
@@ -96,8 +96,7 @@ fn a_set_that_is_missing_is_a_deadlock_with_its_line() {
     for chip in CHIPS {
         let task = without(double_buffered(chip, 4), Opcode::SetFlag, Pipe::Mte2, Pipe::Mte1);
         let params = Params::for_chip(chip).unwrap();
-        let ModelError::Deadlock { waits } = Timeline::new(&task, &params, &Settings::default()).unwrap_err()
-        else {
+        let ModelError::Deadlock { waits } = Timeline::new(&task, &params).unwrap_err() else {
             panic!("no deadlock");
         };
         let wait = &waits[0];
@@ -130,9 +129,7 @@ fn a_set_that_is_missing_is_a_deadlock_with_its_line() {
 fn a_pop_without_a_push_is_a_deadlock() {
     let mut task = mix(&A2A3SIM, 3);
     task.cores[0].log.entries.retain(|entry| entry.opcode != Opcode::Tpush);
-    let error = Timeline::new(&task, &Params::for_chip(&A2A3SIM).unwrap(), &Settings::default())
-        .unwrap_err()
-        .to_string();
+    let error = Timeline::new(&task, &Params::for_chip(&A2A3SIM).unwrap()).unwrap_err().to_string();
     assert!(error.contains("core0.veccore0: pipe MTE2 waits at"), "{error}");
     assert!(error.contains("for a tile of the C2V pipe with flag 0, which nobody sets any more"), "{error}");
 }
@@ -247,20 +244,64 @@ fn hazards_in_global_memory_between_pipes_and_between_blocks() {
 }
 
 #[test]
-fn adding_stores_of_two_blocks_are_no_hazard() {
+fn adding_stores_of_two_blocks_are_no_hazard_and_hide_no_plain_store() {
     let mut rig = Rig::new(&A2A3SIM);
     let x = rig.tensor("x", DType::F32, 1024);
-    let add = |block: u32, adds: bool| {
+    let stores = |block: u32, adds: &[bool]| {
         let mut core = rig.core(Member::Aiv0);
         let to = nd(&mut core, &x, 16, 64);
         let tile = Tile::vec(DType::F32, 16, 64).at(0);
-        if adds {
-            core.tstore_atomic_add(&to, &tile).unwrap()
-        } else {
-            core.tstore(&to, &tile).unwrap()
-        };
+        for &adds in adds {
+            if adds {
+                core.tstore_atomic_add(&to, &tile).unwrap()
+            } else {
+                core.tstore(&to, &tile).unwrap()
+            };
+        }
         CoreLog { member: Member::Aiv0, block, log: core.take_log().unwrap() }
     };
-    assert_eq!(hazards(&rig.task(vec![add(0, true), add(1, true)])), []);
-    assert_eq!(hazards(&rig.task(vec![add(0, true), add(1, false)])).len(), 1);
+    // Each pair of blocks with the instructions that meet unordered.
+    let (store, add) = ("TSTORE", "TSTORE_ATOMIC_ADD");
+    let cases: [(&[bool], &[bool], &[(&str, &str)]); 6] = [
+        (&[true], &[true], &[]),
+        (&[true], &[false], &[(add, store)]),
+        (&[false], &[true], &[(store, add)]),
+        // The store of block 0 stands behind its own add, and nothing orders the add of block 1 with it.
+        (&[false, true], &[true], &[(store, add)]),
+        (&[true, false], &[true], &[(store, add)]),
+        (&[false, true], &[true, false], &[(store, add), (store, store), (add, store)]),
+    ];
+    for (first, second, expected) in cases {
+        let found = hazards(&rig.task(vec![stores(0, first), stores(1, second)]));
+        let pairs: Vec<_> = found
+            .iter()
+            .map(|hazard| (hazard.first.instruction.as_str(), hazard.second.instruction.as_str()))
+            .collect();
+        assert_eq!(pairs, expected, "{first:?} {second:?}");
+        assert!(found.iter().all(|hazard| hazard.bytes == [0, 4096]));
+    }
+}
+
+#[test]
+fn a_cut_log_keeps_what_ran_and_leaves_out_what_waits_for_the_rest() {
+    let mut rig = Rig::new(&A2A3SIM);
+    let y = rig.tensor("y", DType::F32, 1024);
+    let mut task = rig.run(Member::Aiv0, |core| {
+        let tile = Tile::vec(DType::F32, 16, 64).at(0);
+        let to = nd(core, &y, 16, 64);
+        core.tadds(&tile, &tile, 1.0)?;
+        // MTE3 waits, and V goes on; the set is behind the cut.
+        core.wait_flag(Pipe::V, Pipe::Mte3, 0)?;
+        core.tstore(&to, &tile)?;
+        core.tmuls(&tile, &tile, 2.0)?;
+        core.set_flag(Pipe::V, Pipe::Mte3, 0)
+    });
+    task.cores[0].log.entries.pop();
+    let params = Params::for_chip(&A2A3SIM).unwrap();
+    assert!(matches!(Timeline::new(&task, &params), Err(ModelError::Deadlock { .. })));
+    task.cut = true;
+    let timeline = Timeline::new(&task, &params).unwrap();
+    let names: Vec<_> = timeline.cores[0].instrs.iter().map(|instr| instr.mnemonic.name()).collect();
+    assert_eq!(names, ["VADDS", "VMULS"]);
+    assert_eq!(timeline.sites.len(), 2);
 }

@@ -328,9 +328,7 @@ fn one_call_site_has_one_address_on_every_core() {
 #[test]
 fn logs_that_make_no_task_are_refused() {
     let task = double_buffered(&A2A3SIM, 2);
-    let message = |task: &TaskLog, params: &Params| {
-        Timeline::new(task, params, &Default::default()).unwrap_err().to_string()
-    };
+    let message = |task: &TaskLog, params: &Params| Timeline::new(task, params).unwrap_err().to_string();
     assert_eq!(
         message(&task, &Params::for_chip(&A5SIM).unwrap()),
         "the parameters are for a5, the task ran on a2a3"

@@ -6,7 +6,7 @@ use std::process::Command;
 use argus_abi::{EdgeReason, TaskId};
 use argus_chip::{A2A3SIM, A5SIM};
 use argus_facts::{Edge, with_causes};
-use argus_trace::{Params, RunTask, RunTimeline, RunTrack, RunWait, Settings, TaskLog, Timeline, Track};
+use argus_trace::{Params, RunTask, RunTimeline, RunTrack, RunWait, TaskLog, Timeline, Track};
 use serde_json::{Value, json};
 
 use crate::files::write_task;
@@ -70,7 +70,7 @@ fn decode(path: &Path) -> Value {
 /// What the model says a native trace holds: slices with their parents, in the order of tracks.
 fn expected(task: &TaskLog) -> Vec<Value> {
     let params = Params::for_chip(task.chip).unwrap();
-    let timeline = Timeline::new(task, &params, &Settings::default()).unwrap();
+    let timeline = Timeline::new(task, &params).unwrap();
     // Perfetto counts nanoseconds; cycles are rounded to picoseconds on the way.
     let time = |cycle: u64| ((cycle as f64 * 1e6 / params.mhz()).round() as u64 + 500) / 1000;
     let mut slices = Vec::new();

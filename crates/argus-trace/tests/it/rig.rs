@@ -9,7 +9,7 @@ use argus_gm::{Fill, GlobalMemory};
 use argus_tile::{
     ClusterPipes, Core, CoreConfig, CoreLog, CoreStatus, Global, GlobalShape, KernelResult, Opcode, Pipe,
 };
-use argus_trace::{GlobalBuffer, Params, Settings, TaskLog, Timeline};
+use argus_trace::{GlobalBuffer, Params, TaskLog, Timeline};
 
 pub struct Rig {
     pub chip: &'static Chip,
@@ -69,7 +69,7 @@ impl Rig {
     }
 
     pub fn task(&self, cores: Vec<CoreLog>) -> TaskLog {
-        TaskLog { name: "kernel".into(), chip: self.chip, cores, buffers: self.buffers.clone() }
+        TaskLog { name: "kernel".into(), chip: self.chip, cores, buffers: self.buffers.clone(), cut: false }
     }
 }
 
@@ -94,5 +94,5 @@ pub fn without(mut task: TaskLog, opcode: Opcode, from: Pipe, to: Pipe) -> TaskL
 }
 
 pub fn timeline<'a>(task: &'a TaskLog, params: &'a Params) -> Timeline<'a> {
-    Timeline::new(task, params, &Settings::default()).unwrap()
+    Timeline::new(task, params).unwrap()
 }

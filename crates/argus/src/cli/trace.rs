@@ -25,6 +25,11 @@ pub struct TraceArgs {
     #[arg(long, value_name = "FILE", conflicts_with = "check")]
     pub timing: Option<PathBuf>,
 
+    /// Stop the task after this many tile instructions, an equal share for each core, and show what ran
+    /// [default: 1000000]
+    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "check")]
+    pub max_instructions: Option<u64>,
+
     /// Read back what a trace wrote and hold it to the rules of its readers
     #[arg(long, value_name = "DIR")]
     pub check: Option<PathBuf>,
@@ -47,4 +52,4 @@ With a task: the instructions of its cores on a model of the chip, in DIR/simula
 (trace.json, visualize_data.bin) and Perfetto (perfetto.pftrace, perfetto.json).
 Without one: which core ran which task when, as measured in the run, for Perfetto.
 
-Exit codes: 0 written, 1 the task failed, deadlocks or has hazards, or a check found a fault, 2 wrong usage.";
+Exit codes: 0 written, 1 the task failed, deadlocks, has hazards or was cut, or a check found a fault, 2 wrong usage.";

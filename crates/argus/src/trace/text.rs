@@ -15,7 +15,7 @@ const BAR: usize = 20;
 const ROWS: usize = 8;
 
 pub fn text(report: &Report<'_>) -> String {
-    let Report { source, proof, summary, written } = report;
+    let Report { source, proof, summary, written, cut } = report;
     let mut text = replay::facts(source);
     _ = writeln!(
         text,
@@ -31,7 +31,13 @@ pub fn text(report: &Report<'_>) -> String {
     for note in &source.task.notes {
         _ = writeln!(text, "{NOTE}note:{NOTE:#} {note}");
     }
-    if !proof.passed() {
+    if let Some(limit) = cut {
+        _ = writeln!(
+            text,
+            "{BAD}cut:{BAD:#} the task was stopped after {limit} tile instructions and did not end; this is the part that \
+             ran (--max-instructions raises the limit)"
+        );
+    } else if !proof.passed() {
         _ = writeln!(text, "{BAD}note:{BAD:#} its results differ from what was captured; see argus replay");
     }
     text += &format!("\n{}", table::lines(&pipes(summary)));

@@ -285,3 +285,23 @@ fn a_run_that_failed_leaves_its_timeline() {
     let drawing = drawing(&home.path().join("t.json"));
     assert_eq!(drawing.slices.iter().filter(|slice| slice.1 == "faulting").count(), 1);
 }
+
+#[test]
+fn the_trace_of_an_endless_kernel_stops_at_the_limit_and_says_so() {
+    let home = tempfile::tempdir().unwrap();
+    let ran = argus_in(home.path(), "run failures --case stuck_kernel --timeout 1 --dump-tensor -o run");
+    assert_eq!(ran.code, 1, "{}", ran.stderr);
+    let ended = argus_in(home.path(), "trace run --kernel endless --max-instructions 3000 -o t");
+    assert_eq!(ended.code, 1, "{}", ended.stderr);
+    let says = "cut: the task was stopped after 3000 tile instructions and did not end";
+    assert!(ended.stdout.contains(says), "{}", ended.stdout);
+    let events = json_of(&home.path().join("t/simulator/trace.json"));
+    let slices = events["traceEvents"].as_array().unwrap().iter().filter(|event| event["ph"] == "X");
+    assert_eq!(slices.count(), 3000);
+    assert_eq!(json_of(&home.path().join("t/simulator/summary.json"))["cut"], true);
+    assert_eq!(argus_in(home.path(), "trace --check t").code, 0);
+    let json = argus_in(home.path(), "trace run --kernel endless --max-instructions 10 -o u --json");
+    let object: Value = serde_json::from_str(&json.stdout).unwrap();
+    assert_eq!((&object["cut_at_instructions"], &object["replay"]), (&10.into(), &"cut".into()));
+    assert_eq!(object["slices"], 10);
+}
