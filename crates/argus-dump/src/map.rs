@@ -17,7 +17,11 @@ impl MappedFile {
         if !fs::metadata(path)?.is_file() {
             return Err(io::Error::other("it is not a regular file"));
         }
-        let file = File::open(path)?;
+        MappedFile::of(&File::open(path)?)
+    }
+
+    /// The file that is open already.
+    pub(crate) fn of(file: &File) -> io::Result<MappedFile> {
         if file.metadata()?.len() == 0 {
             return Ok(MappedFile(None));
         }
@@ -28,7 +32,7 @@ impl MappedFile {
         // entry out and believe the copy only if its checksum is right. A dump that somebody overwrites while it
         // is read gives wrong values; one that is cut ends this process with SIGBUS at the first access behind
         // the new end. Nothing here prevents either.
-        let map = unsafe { Mmap::map(&file)? };
+        let map = unsafe { Mmap::map(file)? };
         Ok(MappedFile(Some(map)))
     }
 }

@@ -15,9 +15,11 @@ use std::thread::JoinHandle;
 
 use rustix::fs::OFlags;
 use rustix::io::Errno;
+use xxhash_rust::xxh3::Xxh3;
 
 use crate::block::{BLOCK_BYTES, Block};
 use crate::error::{DumpError, Saved};
+use crate::map::{Bytes, MappedFile};
 
 /// Blocks in circulation: one being filled per file and enough on their way to keep the disk busy.
 const BLOCKS: usize = 5;
@@ -33,30 +35,59 @@ pub(crate) struct Target {
     direct: Option<File>,
     direct_refused: AtomicBool,
     written: AtomicU64,
+    /// Of the bytes written so far, where somebody will ask; such a file is written from its start to its end.
+    hasher: Option<Mutex<Box<Xxh3>>>,
 }
 
 impl Target {
     /// Creates `path`, which must not exist.
     pub(crate) fn create(path: &Path, direct: bool) -> io::Result<Arc<Target>> {
-        let plain = OpenOptions::new().write(true).create_new(true).open(path)?;
-        Ok(Target::new(plain, path, path, direct))
+        // Read as well: after a failure it is counted what is in it.
+        let plain = OpenOptions::new().read(true).write(true).create_new(true).open(path)?;
+        Ok(Arc::new(Target::new(plain, path, path, direct)))
     }
 
     /// A new file that lies at `place` and is called `path` in messages.
-    pub(crate) fn new(plain: File, place: &Path, path: &Path, direct: bool) -> Arc<Target> {
+    fn new(plain: File, place: &Path, path: &Path, direct: bool) -> Target {
         let direct = direct
             .then(|| OpenOptions::new().write(true).custom_flags(OFlags::DIRECT.bits() as i32).open(place))
             .and_then(Result::ok);
-        Arc::new(Target {
+        Target {
             path: path.to_path_buf(),
             plain,
             direct,
             direct_refused: AtomicBool::new(false),
             written: AtomicU64::new(0),
-        })
+            hasher: None,
+        }
+    }
+
+    /// The same for a file that is never rewound; [`Target::digest`] tells what went into it.
+    pub(crate) fn hashed(plain: File, place: &Path, path: &Path, direct: bool) -> Arc<Target> {
+        let hasher = Some(Mutex::new(Box::new(Xxh3::new())));
+        Arc::new(Target { hasher, ..Target::new(plain, place, path, direct) })
+    }
+
+    /// What is in the file now, wherever its name has gone.
+    pub(crate) fn content(&self) -> io::Result<Bytes> {
+        MappedFile::of(&self.plain).map(Bytes::Mapped)
+    }
+
+    /// Length and xxh3_128 of what was written.
+    pub(crate) fn digest(&self) -> Option<(u64, u128)> {
+        let hasher = self.hasher.as_ref()?.lock().unwrap_or_else(PoisonError::into_inner);
+        Some((self.written.load(Ordering::Relaxed), hasher.digest128()))
     }
 
     fn write(&self, block: &[u8], base: u64, from: usize, to: usize) -> io::Result<()> {
+        self.put(block, base, from, to)?;
+        if let (Some(hasher), Some(bytes)) = (&self.hasher, block.get(from..to)) {
+            hasher.lock().unwrap_or_else(PoisonError::into_inner).update(bytes);
+        }
+        Ok(())
+    }
+
+    fn put(&self, block: &[u8], base: u64, from: usize, to: usize) -> io::Result<()> {
         let Some(bytes) = block.get(from..to) else {
             return Err(io::Error::other("a block shorter than what it holds"));
         };

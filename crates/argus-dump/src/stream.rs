@@ -1,8 +1,10 @@
 //! One file being filled from its start, block by block.
 
+use std::io;
 use std::sync::Arc;
 
 use crate::block::{BLOCK_BYTES, Block};
+use crate::map::Bytes;
 use crate::spool::{Failure, Spool, Target};
 
 /// The end of a file that grows: what is in the current block, and how much of it is handed over.
@@ -24,6 +26,11 @@ impl Stream {
     /// Length of the file once everything is written.
     pub(crate) fn position(&self) -> u64 {
         self.base + self.filled as u64
+    }
+
+    /// What the file holds of it.
+    pub(crate) fn content(&self) -> io::Result<Bytes> {
+        self.target.content()
     }
 
     /// Whether everything is handed over.

@@ -1,12 +1,14 @@
 //! Whether a dump is true.
 //!
 //! Everything that the files say twice is compared, and everything that follows from something else is computed
-//! again: checksums, sizes, counts, order. What a dump itself states, such as a truncated payload or a selection
-//! that left arguments out, is no defect.
+//! again: checksums, sizes, counts, order. What a dump itself says is missing, such as a truncated payload or the end of
+//! its run, is a loss: the dump is true, and not whole. What was not asked for, such as arguments that a selection left
+//! out, is neither.
 //!
 //! | file | question |
 //! |---|---|
-//! | `files` | do journal, manifest, graph.json and run.json say the same, and do the counts fit? |
+//! | `files` | do journal, manifest and graph.json say the same, and do the counts fit? |
+//! | `run` | does run.json agree with the records, and are the files those that it speaks of? |
 //! | `views` | does each record make sense by itself? |
 //! | `payloads` | are the bytes there, apart from each other, and those that were captured? |
 //! | `tasks` | is every argument of every task there, once, and in the order of time? |
@@ -14,6 +16,7 @@
 mod files;
 mod findings;
 mod payloads;
+mod run;
 mod tasks;
 mod views;
 
@@ -43,7 +46,7 @@ pub struct Verdict {
 }
 
 impl Verdict {
-    /// Whether nothing is wrong; warnings do not count.
+    /// Whether nothing is wrong and nothing is missing; warnings do not count.
     pub fn is_sound(&self) -> bool {
         self.defects.iter().all(|defect| defect.severity == Severity::Warning)
     }
@@ -54,6 +57,7 @@ pub fn verify(dump: &Dump, progress: impl Fn(u64, u64) + Sync) -> Verdict {
     let mut findings = findings::Findings::default();
     let mut checked = Checked { records: dump.len() as u64, ..Checked::default() };
     files::check(dump, &mut findings);
+    run::check(dump, &mut findings);
     findings.add_all(views::check(dump));
     findings.add_all(payloads::check(dump, &mut checked, &progress));
     tasks::check(dump, &mut checked, &mut findings);

@@ -15,8 +15,9 @@ use crate::journal::{
     ArgumentRecord, EdgesRecord, Journal, JournalFile, LossRecord, SkipRecord, TaskRecord, kind, marks,
 };
 use crate::manifest::{self, Contents};
+use crate::map::Bytes;
 use crate::payload::PayloadFile;
-use crate::run_file;
+use crate::run_file::{self, Ended};
 use crate::spool::{Failure, Spool, Target};
 use crate::stats::Accumulator;
 use crate::stream::Stream;
@@ -167,8 +168,9 @@ impl DumpWriter {
                     injections: end.injections,
                     times: RunTimes::default(),
                 };
-                let end = Some((&told, &summary));
-                let _ = run_file::write(&self.directory, &self.info, &self.options, &self.started, end);
+                let ended = Ended { end: &told, finished: None };
+                let _ =
+                    run_file::write(&self.directory, &self.info, &self.options, &self.started, Some(&ended));
                 Err(error)
             }
         }
@@ -222,9 +224,11 @@ impl DumpWriter {
         manifest::write(&contents, &mut manifest.stream, spool)?;
         manifest.stream.seal(spool, sync)?;
         spool.wait()?;
-        graph.publish()?;
-        timeline.map_or(Ok(()), Draft::publish)?;
-        manifest.publish()?;
+        let mut published = vec![graph.publish()?];
+        if let Some(timeline) = timeline {
+            published.push(timeline.publish()?);
+        }
+        published.push(manifest.publish()?);
         // Only now: a journal that says "ended" has both beside it.
         journal.end(spool, end, |record| {
             record.records = summary.records;
@@ -235,7 +239,8 @@ impl DumpWriter {
         })?;
         journal.stream().seal(spool, sync)?;
         spool.wait()?;
-        run_file::write(&self.directory, &self.info, &self.options, &self.started, Some((end, summary)))
+        let ended = Ended { end, finished: Some((summary, &published)) };
+        run_file::write(&self.directory, &self.info, &self.options, &self.started, Some(&ended))
             .and_then(|()| if sync { atomic::sync_names(&self.directory) } else { Ok(()) })
             .map_err(|error| Failure::early(&self.directory.join(RUN_FILE), &error))
     }
@@ -266,15 +271,18 @@ impl DumpWriter {
     }
 
     /// The error for a failure, with what the files hold.
-    fn report(&self, failure: &Failure) -> DumpError {
+    fn report(&mut self, failure: &Failure) -> DumpError {
+        // What was captured before still goes to the files, unless it was one of them that failed.
+        let _ = self.files.hand_over().and_then(|()| self.files.spool.wait());
         self.files.spool.fail(failure.clone());
-        failure.report(saved(&self.directory))
+        let content = self.files.journal.stream().content().ok();
+        failure.report(content.map_or_else(Saved::default, saved))
     }
 }
 
-/// Counts what can be read of a dump.
-fn saved(directory: &Path) -> Saved {
-    let Ok(journal) = Journal::open(&directory.join(JOURNAL_FILE)) else {
+/// Counts what can be read of a journal.
+fn saved(content: Bytes) -> Saved {
+    let Ok(journal) = Journal::check(content) else {
         return Saved::default();
     };
     let mut saved = Saved::default();

@@ -50,7 +50,12 @@ pub fn stream(write: impl FnOnce(&mut dyn Write, bool) -> io::Result<()>) -> Res
 
 /// `1 record`, `2 records`.
 pub fn counted(count: u64, noun: &str) -> String {
-    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+    let ending = match noun.ends_with('s') {
+        _ if count == 1 => "",
+        true => "es",
+        false => "s",
+    };
+    format!("{count} {noun}{ending}")
 }
 
 /// Says something about a result that is not the result: on stderr, so that pipes get the result alone.

@@ -50,16 +50,20 @@ fn text(dump: &Dump, verdict: &Verdict) -> String {
         let place = defect.record.map_or(String::new(), |record| format!("record {record}: "));
         _ = match defect.severity {
             Severity::Defect => writeln!(text, "{BAD}defect:{BAD:#} {place}{}", defect.message),
+            Severity::Loss => writeln!(text, "{BAD}loss:{BAD:#} {place}{}", defect.message),
             Severity::Warning => writeln!(text, "{NOTE}warning:{NOTE:#} {place}{}", defect.message),
         };
     }
-    let defects = count(verdict, Severity::Defect);
-    _ = match (defects, count(verdict, Severity::Warning)) {
-        (0, 0) => writeln!(text, "\n{GOOD}SOUND{GOOD:#}"),
-        (0, warnings) => writeln!(text, "\n{GOOD}SOUND{GOOD:#}  {}", counted(warnings, "warning")),
-        (defects, warnings) => {
-            let (defects, warnings) = (counted(defects, "defect"), counted(warnings, "warning"));
-            writeln!(text, "\n{BAD}DEFECTIVE{BAD:#}  {defects}, {warnings}")
+    let counted = |severity, noun| counted(count(verdict, severity), noun);
+    let warnings = counted(Severity::Warning, "warning");
+    let losses = counted(Severity::Loss, "loss");
+    _ = match [Severity::Defect, Severity::Loss, Severity::Warning].map(|severity| count(verdict, severity)) {
+        [0, 0, 0] => writeln!(text, "\n{GOOD}SOUND{GOOD:#}"),
+        [0, 0, _] => writeln!(text, "\n{GOOD}SOUND{GOOD:#}  {warnings}"),
+        [0, _, _] => writeln!(text, "\n{BAD}INCOMPLETE{BAD:#}  {losses}, {warnings}"),
+        _ => {
+            let defects = counted(Severity::Defect, "defect");
+            writeln!(text, "\n{BAD}DEFECTIVE{BAD:#}  {defects}, {losses}, {warnings}")
         }
     };
     text
@@ -73,7 +77,11 @@ fn object(dump: &Dump, verdict: &Verdict) -> Value {
     let checked = &verdict.checked;
     let defect = |defect: &Defect| {
         json!({
-            "severity": match defect.severity { Severity::Defect => "defect", Severity::Warning => "warning" },
+            "severity": match defect.severity {
+                Severity::Defect => "defect",
+                Severity::Loss => "loss",
+                Severity::Warning => "warning",
+            },
             "record": defect.record,
             "message": defect.message,
         })

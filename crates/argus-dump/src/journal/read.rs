@@ -68,6 +68,8 @@ pub enum Damage {
     Number,
     #[error("its kind is unknown")]
     Kind,
+    #[error("it is empty, and others follow it")]
+    Empty,
 }
 
 /// A journal whose whole entries have been checked.
@@ -119,6 +121,14 @@ impl Journal {
         self.tail
     }
 
+    /// Bytes behind the end entry, where nothing belongs; 0 if there is no end.
+    pub fn behind_end(&self) -> u64 {
+        match self.tail {
+            Tail::Ended => self.bytes.len() as u64 - position(self.entries),
+            _ => 0,
+        }
+    }
+
     /// Entry `number`, if it can be believed.
     pub fn get(&self, number: usize) -> Option<Entry> {
         if number >= self.entries {
@@ -161,10 +171,15 @@ fn first_stop(bytes: &[u8], entries: Range<usize>) -> Option<(usize, Tail)> {
         let at = position(number);
         // Copied out first: the file may belong to a run that goes on.
         let (entry, _) = RawEntry::read_from_prefix(bytes.get(at as usize..)?).ok()?;
-        if entry.kind == 0 && entry.as_bytes().iter().all(|&byte| byte == 0) {
-            return Some((number, Tail::Open));
-        }
         let damaged = |why| Some((number, Tail::Damaged { at, why }));
+        if is_zero(entry.as_bytes()) {
+            // A run that goes on may have filled it meanwhile; then it is the end of what can be read now.
+            let rest = bytes.get(at as usize..)?;
+            return match is_zero(rest) || !is_zero(&rest[..ENTRY_BYTES]) {
+                true => Some((number, Tail::Open)),
+                false => damaged(Damage::Empty),
+            };
+        }
         if crc32fast::hash(&entry.as_bytes()[4..]) != entry.crc {
             return damaged(Damage::Checksum);
         }
@@ -179,6 +194,10 @@ fn first_stop(bytes: &[u8], entries: Range<usize>) -> Option<(usize, Tail)> {
         }
     }
     None
+}
+
+fn is_zero(bytes: &[u8]) -> bool {
+    bytes.iter().all(|&byte| byte == 0)
 }
 
 /// Where entry `number` starts.

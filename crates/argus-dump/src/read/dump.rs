@@ -141,6 +141,8 @@ pub struct Dump {
     ending: Ending,
     losses: Losses,
     run: Option<RunFacts>,
+    /// Whether `run` is from run.json and not from a manifest.
+    has_run_file: bool,
     notes: Vec<String>,
     /// Files that could not be read and were done without.
     damage: Vec<String>,
@@ -324,6 +326,11 @@ impl Dump {
 
     pub fn run(&self) -> Option<&RunFacts> {
         self.run.as_ref()
+    }
+
+    /// What run.json says; not what a manifest says in its place.
+    pub(crate) fn run_file(&self) -> Option<&RunFacts> {
+        self.run.as_ref().filter(|_| self.has_run_file)
     }
 
     /// Where the records come from.

@@ -83,7 +83,7 @@ impl Listed {
         self.rows[index].record(index, &self.extras)
     }
 
-    pub(super) fn kernel_name(&self, func_id: i32) -> Option<&str> {
+    pub(crate) fn kernel_name(&self, func_id: i32) -> Option<&str> {
         self.names.get(&func_id).map(String::as_str)
     }
 

@@ -4,6 +4,8 @@ use serde::Deserialize;
 use serde_json::{Map, Value};
 use thiserror::Error;
 
+use crate::run_file::is_intact;
+
 /// A description of a run is a page; more is something else.
 const LARGEST: usize = 16 << 20;
 
@@ -34,6 +36,16 @@ pub struct RunFacts {
     pub orchestration_args: Vec<Value>,
     /// Faults that were made on purpose, free in form.
     pub injections: Vec<Value>,
+    pub schema: String,
+    /// What the dump holds, by name of the count; empty while the run goes on.
+    pub records: Map<String, Value>,
+    /// What the capture lost and waited for.
+    pub ledger: Map<String, Value>,
+    /// Length and checksum of files that were written at the end, by name.
+    pub files: Map<String, Value>,
+    /// Whether the file's own checksum is that of its content; `None` if it has none.
+    #[serde(skip)]
+    pub(crate) intact: Option<bool>,
 }
 
 /// Why a description of a run cannot be understood.
@@ -50,7 +62,8 @@ impl RunFacts {
         if text.len() > LARGEST {
             return Err(RunFileError::TooLarge { bytes: text.len() });
         }
-        Ok(serde_json::from_slice(text)?)
+        let facts: RunFacts = serde_json::from_slice(text)?;
+        Ok(RunFacts { intact: is_intact(text), ..facts })
     }
 
     /// Selectors as the user typed them; empty if everything was wanted.

@@ -1,4 +1,4 @@
-//! Do journal, manifest, graph.json and run.json say the same, and do the counts fit?
+//! Do journal, manifest and graph.json say the same, and do the counts fit?
 
 use argus_abi::{Role, Stage};
 use argus_facts::{Graph, with_causes};
@@ -6,7 +6,7 @@ use argus_facts::{Graph, with_causes};
 use super::findings::Findings;
 use crate::journal::{Entry, Tail};
 use crate::read::{Dump, Ending, FormatVersion, Listed, Record, Records, Table, parse_graph};
-use crate::{GRAPH_FILE, MANIFEST_FILE};
+use crate::{GRAPH_FILE, JOURNAL_FILE, MANIFEST_FILE};
 
 pub(super) fn check(dump: &Dump, findings: &mut Findings) {
     for damage in dump.damage() {
@@ -14,12 +14,14 @@ pub(super) fn check(dump: &Dump, findings: &mut Findings) {
     }
     losses(dump, findings);
     match dump.source() {
-        Records::Manifest { listed, .. } => claims(listed, MANIFEST_WORD, findings),
-        Records::Journal(table) => {
-            if let Tail::Damaged { at, why } = table.journal().tail() {
-                findings
-                    .defect("damaged files", None, || format!("the journal is damaged at byte {at}: {why}"));
+        Records::Manifest { listed, .. } => {
+            claims(listed, MANIFEST_WORD, findings);
+            if listed.version == FormatVersion::Argus && dump.beside(JOURNAL_FILE).is_err() {
+                findings.defect("missing files", None, || format!("{JOURNAL_FILE} is missing"));
             }
+        }
+        Records::Journal(table) => {
+            tail(dump, table, findings);
             end_entry(dump, table, findings);
             run_ids(dump, table, findings);
             // Both are there before the journal's end is.
@@ -31,16 +33,35 @@ pub(super) fn check(dump: &Dump, findings: &mut Findings) {
     }
 }
 
+/// What ends the journal.
+fn tail(dump: &Dump, table: &Table, findings: &mut Findings) {
+    let journal = table.journal();
+    let behind = journal.behind_end();
+    if behind > 0 {
+        findings.defect("damaged files", None, || format!("{behind} bytes follow the end of the journal"));
+    }
+    match journal.tail() {
+        Tail::Damaged { at, why } => {
+            findings.defect("damaged files", None, || format!("the journal is damaged at byte {at}: {why}"));
+        }
+        // A run that could not write its end may have told why in run.json.
+        Tail::Open | Tail::Torn { .. } if !matches!(dump.ending(), Ending::Unfinished { .. }) => {
+            findings.loss("runs without an end", None, || "the journal has no end".to_owned());
+        }
+        Tail::Open | Tail::Torn { .. } | Tail::Ended => {}
+    }
+}
+
 const MANIFEST_WORD: &str = "the manifest";
 
 /// What the dump says about itself.
 fn losses(dump: &Dump, findings: &mut Findings) {
     if let Ending::Unfinished { why } = dump.ending() {
-        findings.warning("runs without an end", None, || why.clone());
+        findings.loss("runs without an end", None, || why.clone());
     }
     let losses = dump.losses();
     if losses.dropped_records > 0 {
-        findings.warning("losses", None, || {
+        findings.loss("losses", None, || {
             format!(
                 "{} records with {} bytes were dropped during the run",
                 losses.dropped_records, losses.dropped_bytes
@@ -48,7 +69,7 @@ fn losses(dump: &Dump, findings: &mut Findings) {
         });
     }
     for skip in &losses.skipped {
-        findings.warning("skipped arguments", None, || {
+        findings.loss("skipped arguments", None, || {
             let what = skip.arg_index.map_or_else(String::new, |arg| format!("argument {arg} of "));
             format!("{what}task {} was skipped, {}: {}", skip.task_id, skip.stage, skip.reason)
         });
@@ -145,10 +166,19 @@ fn manifest(dump: &Dump, table: &Table, findings: &mut Findings) {
     }
     for index in 0..table.len() {
         let (ours, theirs) = (table.record(index), listed.record(index));
-        // Which of two equal payloads came first, and statistics to the last digit, only the journal knows.
-        let theirs = Record { shared: ours.shared, statistics: ours.statistics, ..theirs };
+        // Which of two equal payloads came first only the journal knows.
+        let theirs = Record { shared: ours.shared, ..theirs };
         if ours != theirs {
             findings.defect(kind, index, || "the manifest's entry is not what the journal says".to_owned());
+        }
+    }
+    // The journal has room for a part of a long name.
+    for kernel in &table.graph().kernels {
+        let theirs = i32::try_from(kernel.func_id).ok().and_then(|id| listed.kernel_name(id));
+        if theirs.is_some_and(|name| !name.starts_with(&kernel.name)) {
+            findings.defect(kind, None, || {
+                format!("the manifest has another name for kernel {} than the journal", kernel.func_id)
+            });
         }
     }
 }

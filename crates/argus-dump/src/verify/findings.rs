@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 pub enum Severity {
     /// The dump says something that is not so.
     Defect,
-    /// Nothing is wrong for certain, or the dump itself says that something is missing.
+    /// The dump itself says that something is missing.
+    Loss,
+    /// Nothing is wrong for certain.
     Warning,
 }
 
@@ -44,6 +46,15 @@ impl Findings {
         message: impl FnOnce() -> String,
     ) {
         self.add(Severity::Defect, kind, record.into(), message);
+    }
+
+    pub(super) fn loss(
+        &mut self,
+        kind: &'static str,
+        record: impl Into<Option<usize>>,
+        message: impl FnOnce() -> String,
+    ) {
+        self.add(Severity::Loss, kind, record.into(), message);
     }
 
     pub(super) fn warning(
@@ -90,7 +101,7 @@ impl Findings {
         }
     }
 
-    /// Defects before warnings; of each kind what was told, and how many more there are.
+    /// Defects, then losses, then warnings; of each kind what was told, and how many more there are.
     pub(super) fn finish(self) -> Vec<Defect> {
         let mut defects = Vec::new();
         for ((severity, name), kind) in self.kinds {

@@ -10,6 +10,7 @@ use xxhash_rust::xxh3::xxh3_128;
 use super::Checked;
 use super::findings::Findings;
 use crate::read::{Dump, Ending, FormatVersion, PayloadError};
+use crate::stats::Accumulator;
 
 /// Bytes of a payload, and whose they are.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -78,6 +79,7 @@ pub(super) fn check(dump: &Dump, checked: &mut Checked, progress: &(impl Fn(u64,
 fn group(dump: &Dump, same: &[Range], findings: &mut Findings) -> Option<u64> {
     let mut hash = None;
     let mut zero = None;
+    let mut statistics = None;
     let mut hashed = 0;
     let mut looked = false;
     for range in same {
@@ -96,6 +98,19 @@ fn group(dump: &Dump, same: &[Range], findings: &mut Findings) -> Option<u64> {
             if found != expected {
                 findings.defect("payloads that are not those that were captured", range.record, || {
                     format!("its payload has the checksum {found:032x}, not {expected:032x}")
+                });
+            }
+        }
+        if let (Some(told), Some(dtype), Some(elements)) = (record.statistics, record.dtype, record.numel()) {
+            let found = *statistics.get_or_insert_with(|| {
+                let mut accumulator = Accumulator::new(dtype, elements);
+                accumulator.update(bytes);
+                (dtype, elements, accumulator.finish())
+            });
+            // Equal bytes of another type have other statistics; few records share bytes so.
+            if (found.0, found.1) == (dtype, elements) && found.2 != told {
+                findings.defect("statistics of other payloads", range.record, || {
+                    "its statistics are not those of its payload".to_owned()
                 });
             }
         }

@@ -57,13 +57,13 @@ fn tensor(dump: &Dump, record: &Record, findings: &mut Findings) {
         return;
     };
     if record.overwritten {
-        findings.warning("payloads that were overwritten", index, || {
+        findings.loss("payloads that were overwritten", index, || {
             "its payload was overwritten on the device before it could be collected".to_owned()
         });
     } else if record.bin_size == 0 && bytes > 0 {
         without_payload(dump, record, findings);
     } else if record.truncated {
-        findings.warning("truncated payloads", index, || {
+        findings.loss("truncated payloads", index, || {
             format!("its payload is truncated: {} of {bytes} bytes are there", record.bin_size)
         });
         if record.bin_size >= bytes {

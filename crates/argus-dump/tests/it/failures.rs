@@ -92,6 +92,30 @@ fn a_full_disk_is_reported_with_what_is_saved() {
     assert!(with_causes(&error).contains("No space left on device"), "{error}");
 }
 
+/// The manifest's directory is gone when the run ends: what was captured is in the files all the same.
+#[test]
+fn a_late_failure_loses_nothing_that_was_captured() {
+    const RECORDS: u64 = 400;
+    let home = tempfile::tempdir().unwrap();
+    let (before, after) = (home.path().join("before"), home.path().join("after"));
+    std::fs::create_dir(&before).unwrap();
+    let mut writer = start(&before, DumpOptions { direct: false, ..DumpOptions::default() });
+    for index in 0..RECORDS {
+        let entry = tensor(index, 0, RECORD_BYTES as u64);
+        deliver(&mut writer, &entry, &bytes(index, RECORD_BYTES), 1 << 20).unwrap();
+    }
+    std::fs::rename(&before, &after).unwrap();
+    let error = writer.finish(RunEnd::default()).unwrap_err();
+    let DumpError::Write { path, saved, .. } = &error else { panic!("{error}") };
+    assert_eq!(path, &before.join("graph.json"));
+    assert_eq!(*saved, Saved { records: RECORDS, payload_bytes: RECORDS * RECORD_BYTES as u64 });
+    let dump = argus_dump::read::Dump::open(&after).unwrap();
+    assert_eq!(dump.len() as u64, RECORDS);
+    for record in dump.records() {
+        assert!(dump.payload(&record).unwrap() == bytes(record.task_id.raw(), RECORD_BYTES));
+    }
+}
+
 #[test]
 fn a_directory_that_cannot_be_written_is_named() {
     let directory = tempfile::tempdir().unwrap();

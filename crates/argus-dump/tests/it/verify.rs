@@ -3,11 +3,15 @@
 use std::fs;
 use std::path::Path;
 
-use argus_abi::DType;
+use argus_abi::{DType, FuncId, Member, TaskId};
+use argus_dump::journal::{ENTRY_BYTES, HEADER_BYTES};
 use argus_dump::read::Dump;
 use argus_dump::verify::{Severity, Verdict, verify};
-use argus_dump::{DumpOptions, DumpWriter, RunEnd};
-use argus_facts::Sink;
+use argus_dump::{
+    DumpOptions, DumpWriter, GRAPH_FILE, JOURNAL_FILE, MANIFEST_FILE, RUN_FILE, RunEnd, StatsMode,
+    TIMELINE_FILE,
+};
+use argus_facts::{CoreTimes, Ledger, PartTime, RingLedger, RunTimes, Sink};
 
 use crate::common::{bytes, deliver, edges, info, scalar, skip, start, task, tensor};
 use crate::foreign::{data, ours};
@@ -22,10 +26,10 @@ fn messages(verdict: &Verdict, severity: Severity) -> Vec<(Option<usize>, &str)>
     of.map(|defect| (defect.record, defect.message.as_str())).collect()
 }
 
-#[test]
-fn a_sound_dump_is_sound() {
-    let directory = tempfile::tempdir().unwrap();
-    let mut writer = start(directory.path(), DumpOptions::default());
+/// A dump with nothing wrong in it: four records of one task, with statistics, times and a ledger.
+fn sound(directory: &Path) {
+    let options = DumpOptions { stats: StatsMode::Beside, ..DumpOptions::default() };
+    let mut writer = start(directory, options);
     deliver(&mut writer, &tensor(1, 0, 9), &bytes(1, 9), 9).unwrap();
     deliver(&mut writer, &tensor(1, 1, 9), &bytes(1, 9), 9).unwrap();
     let mut output = tensor(1, 2, 4);
@@ -33,7 +37,24 @@ fn a_sound_dump_is_sound() {
     deliver(&mut writer, &output, &bytes(2, 4), 4).unwrap();
     deliver(&mut writer, &scalar(1, 3, DType::F32, 0), &[], 1).unwrap();
     writer.task(&task(1, [0, -1, -1])).unwrap();
-    writer.finish(RunEnd::default()).unwrap();
+    let ring = RingLedger { waits: 3, wait_ns: 77, ..RingLedger::default() };
+    let part = PartTime {
+        task: TaskId::from_raw(1),
+        func: FuncId(0),
+        block: 0,
+        posted_ns: 11,
+        started_ns: 12,
+        ended_ns: 13,
+    };
+    let core = CoreTimes { core: 2, cluster: 0, member: Member::Aiv0, parts: vec![part] };
+    let times = RunTimes { cores: vec![core], control_threads: vec![Vec::new()] };
+    writer.finish(RunEnd { ledger: Ledger { rings: vec![ring] }, times, ..RunEnd::default() }).unwrap();
+}
+
+#[test]
+fn a_sound_dump_is_sound() {
+    let directory = tempfile::tempdir().unwrap();
+    sound(directory.path());
     let steps = std::sync::Mutex::new(Vec::new());
     let verdict = verify(&Dump::open(directory.path()).unwrap(), |done, total| {
         steps.lock().unwrap().push((done, total));
@@ -202,13 +223,11 @@ fn files_that_contradict_each_other_are_found() {
 fn the_reference_is_checked_as_far_as_it_can_be() {
     let april = check(&data("april/tensor_dump_20260415_093000"));
     assert_eq!(messages(&april, Severity::Defect), []);
-    let warnings = messages(&april, Severity::Warning);
-    assert!(
-        warnings.contains(&(Some(4), "its payload is truncated: 4 of 8 bytes are there")),
-        "{warnings:?}"
-    );
-    assert!(warnings.iter().any(|(record, text)| *record == Some(5) && text.contains("overwritten")));
-    assert!(warnings.contains(&(None, "3 records with 0 bytes were dropped during the run")));
+    let losses = messages(&april, Severity::Loss);
+    assert!(losses.contains(&(Some(4), "its payload is truncated: 4 of 8 bytes are there")), "{losses:?}");
+    assert!(losses.iter().any(|(record, text)| *record == Some(5) && text.contains("overwritten")));
+    assert!(losses.contains(&(None, "3 records with 0 bytes were dropped during the run")));
+    assert!(!april.is_sound(), "what is not whole is not sound");
     assert_eq!(check(&data("june")).defects, []);
     let august = check(&data("august"));
     let zero = "its 4 bytes are all zero, which may mean that they were never collected";
@@ -295,4 +314,160 @@ fn a_hundred_of_a_kind_are_told_and_the_others_counted() {
     assert_eq!(wrong, 100);
     let more = "150 more: payloads that are not those that were captured";
     assert!(verdict.defects.iter().any(|defect| defect.message == more && !verdict.is_sound()));
+}
+
+/// A journal that was cut or zeroed where an entry begins has nothing wrong in it; that its end is missing tells.
+#[test]
+fn a_journal_without_its_end_is_never_sound_and_the_manifest_is_read_instead() {
+    let directory = tempfile::tempdir().unwrap();
+    sound(directory.path());
+    let path = directory.path().join(JOURNAL_FILE);
+    let manifest = fs::read(directory.path().join(MANIFEST_FILE)).unwrap();
+    let whole = fs::read(&path).unwrap();
+    let starts: Vec<usize> = (HEADER_BYTES..whole.len()).step_by(ENTRY_BYTES).collect();
+    assert_eq!(starts.len(), 2 + 4 + 1 + 1 + 1, "kernels, records, task, ledger, end");
+    for &at in &starts {
+        let mut zeroed = whole.clone();
+        zeroed[at..].fill(0);
+        let mut hole = whole.clone();
+        hole[at..at + ENTRY_BYTES].fill(0);
+        for (name, journal) in [("cut", &whole[..at]), ("zeroed", &zeroed), ("hole", &hole)] {
+            fs::write(&path, journal).unwrap();
+            let dump = Dump::open(directory.path()).unwrap();
+            assert_eq!(dump.len(), 4, "{name} at {at}");
+            assert!(dump.notes()[0].ends_with("; read from tensor_dump.json instead"), "{:?}", dump.notes());
+            let verdict = check(directory.path());
+            assert!(!messages(&verdict, Severity::Defect).is_empty(), "{name} at {at}: {verdict:#?}");
+
+            fs::remove_file(directory.path().join(MANIFEST_FILE)).unwrap();
+            let dump = Dump::open(directory.path()).unwrap();
+            assert!(dump.len() <= 4 && !dump.notes().is_empty(), "{name} at {at}");
+            assert!(!check(directory.path()).is_sound(), "{name} at {at}, without the manifest");
+            fs::write(directory.path().join(MANIFEST_FILE), &manifest).unwrap();
+        }
+    }
+    // A manifest of another run, or with fewer records, is not the better one.
+    fs::write(&path, &whole[..whole.len() - ENTRY_BYTES]).unwrap();
+    let text = String::from_utf8(manifest).unwrap();
+    let other = text.replace("0123456789abcdef0011223344556677", "0123456789abcdef0011223344556678");
+    fs::write(directory.path().join(MANIFEST_FILE), other).unwrap();
+    let dump = Dump::open(directory.path()).unwrap();
+    assert_eq!(dump.notes()[0], "tensor_dump.json is about another run; read from tensor_dump.journal");
+    let last = text.rfind(",\n    {").unwrap();
+    fs::write(directory.path().join(MANIFEST_FILE), format!("{}\n  ]\n}}\n", &text[..last])).unwrap();
+    let dump = Dump::open(directory.path()).unwrap();
+    let note = "tensor_dump.json has 3 records, tensor_dump.journal 4; read from tensor_dump.journal";
+    assert_eq!((dump.len(), dump.notes()[0].as_str()), (4, note));
+    assert!(!check(directory.path()).is_sound());
+}
+
+#[test]
+fn bytes_behind_the_end_are_found() {
+    let directory = tempfile::tempdir().unwrap();
+    sound(directory.path());
+    let path = directory.path().join(JOURNAL_FILE);
+    let mut journal = fs::read(&path).unwrap();
+    for byte in [0, 7] {
+        journal.push(byte);
+        fs::write(&path, &journal).unwrap();
+        let verdict = check(directory.path());
+        let found = messages(&verdict, Severity::Defect);
+        let expected = format!("{} bytes follow the end of the journal", if byte == 0 { 1 } else { 2 });
+        assert_eq!(found, [(None, expected.as_str())]);
+    }
+}
+
+/// One byte anywhere in a file beside the payload: it cannot be read, or it is not sound.
+#[test]
+fn a_changed_byte_of_any_file_is_found() {
+    let directory = tempfile::tempdir().unwrap();
+    sound(directory.path());
+    for name in [RUN_FILE, MANIFEST_FILE, GRAPH_FILE, TIMELINE_FILE, JOURNAL_FILE] {
+        let path = directory.path().join(name);
+        let whole = fs::read(&path).unwrap();
+        for at in 0..whole.len() {
+            let mut changed = whole.clone();
+            changed[at] ^= 1;
+            fs::write(&path, &changed).unwrap();
+            let sound = Dump::open(directory.path()).is_ok_and(|dump| verify(&dump, |_, _| {}).is_sound());
+            assert!(!sound, "byte {at} of {name}");
+        }
+        fs::remove_file(&path).unwrap();
+        let sound = Dump::open(directory.path()).is_ok_and(|dump| verify(&dump, |_, _| {}).is_sound());
+        assert!(!sound, "{name} is gone");
+        fs::write(&path, &whole).unwrap();
+    }
+    assert!(check(directory.path()).is_sound());
+}
+
+/// Each count of run.json, with a checksum that fits: somebody wrote it so.
+#[test]
+fn a_run_file_that_disagrees_with_the_records_is_found() {
+    let directory = tempfile::tempdir().unwrap();
+    sound(directory.path());
+    let path = directory.path().join(RUN_FILE);
+    let whole = fs::read_to_string(&path).unwrap();
+    // As older versions wrote it: no checksum, and no digests of the other files.
+    let (content, _) = whole.rsplit_once(",\n  \"checksum\"").unwrap();
+    let mut run: serde_json::Value = serde_json::from_str(&format!("{content}}}")).unwrap();
+    run["schema"] = "argus-run-1".into();
+    run.as_object_mut().unwrap().remove("files");
+    let told = |run: &serde_json::Value| {
+        fs::write(&path, run.to_string()).unwrap();
+        let verdict = check(directory.path());
+        let found = messages(&verdict, Severity::Defect);
+        found.into_iter().map(|(_, text)| text.to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(told(&run), Vec::<String>::new());
+    for (name, count) in [
+        ("total", 4),
+        ("tensors", 3),
+        ("scalars", 1),
+        ("partial", 0),
+        ("skipped", 0),
+        ("shared", 1),
+        ("payload_bytes", 22),
+        ("stored_bytes", 13),
+    ] {
+        let mut other = run.clone();
+        other["records"][name] = 5.into();
+        assert_eq!(told(&other), [format!("run.json counts 5 for {name}, the dump has {count}")]);
+    }
+    let ledger = "the ledger of run.json is not that of the journal";
+    for (place, key) in [("/ledger", "lost_entries"), ("/ledger", "lost_bytes"), ("/ledger/rings/0", "waits")]
+    {
+        let mut other = run.clone();
+        other.pointer_mut(place).unwrap()[key] = 5.into();
+        assert_eq!(told(&other), [ledger]);
+    }
+    let mut other = run.clone();
+    other["status"] = "failed".into();
+    assert_eq!(told(&other), ["run.json says that the run is failed, the records that it is complete"]);
+    other["status"] = "running".into();
+    assert_eq!(told(&other), ["run.json says that the run is running, the records that it is complete"]);
+}
+
+/// Names and statistics are in the manifest too, and times are those of tasks that there are.
+#[test]
+fn kernels_statistics_and_times_that_do_not_fit_are_found() {
+    let directory = tempfile::tempdir().unwrap();
+    sound(directory.path());
+    let kernel = "the manifest has another name for kernel 0 than the journal";
+    let entry = "the manifest's entry is not what the journal says";
+    let time =
+        "timeline.json has task 0x0000000000000002 with kernel 0 on core 2, which the graph does not have";
+    for (name, from, to, expected) in [
+        (MANIFEST_FILE, "\"kernel\": \"QK\"", "\"kernel\": \"SF\"", kernel),
+        (MANIFEST_FILE, "\"zero\": 0", "\"zero\": 1", entry),
+        (TIMELINE_FILE, "0x0000000000000001", "0x0000000000000002", time),
+    ] {
+        let path = directory.path().join(name);
+        let whole = fs::read_to_string(&path).unwrap();
+        assert!(whole.contains(from), "{whole}");
+        fs::write(&path, whole.replace(from, to)).unwrap();
+        let verdict = check(directory.path());
+        let found = messages(&verdict, Severity::Defect);
+        assert!(found.iter().any(|(_, text)| *text == expected), "{found:#?}");
+        fs::write(&path, whole).unwrap();
+    }
 }

@@ -165,7 +165,7 @@ Examples:
   argus verify
   argus verify outputs/vector_example_default_20260101_120000 --json
 
-Exit codes: 0 no defects, 1 defects found, 2 the dump cannot be read.";
+Exit codes: 0 SOUND, 1 INCOMPLETE or DEFECTIVE, 2 the dump cannot be read.";
 
 #[derive(Debug, Args)]
 #[command(after_help = EXPORT_EXAMPLES)]

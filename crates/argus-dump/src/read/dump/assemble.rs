@@ -1,7 +1,7 @@
 //! A dump put together from its files, whatever is wrong with some of them.
 //!
-//! A journal counts before a manifest, unless it is damaged and the manifest is whole. Files beside them may be
-//! missing; those that cannot be read are noted.
+//! A journal counts before a manifest, unless it has no end and the manifest of its run has as many records or more.
+//! Files beside them may be missing; those that cannot be read are noted.
 
 use std::error::Error;
 use std::io;
@@ -20,7 +20,7 @@ use crate::read::from_manifest::Listed;
 use crate::read::graph_file;
 use crate::read::locate::DumpFiles;
 use crate::read::run_facts::RunFacts;
-use crate::{GRAPH_FILE, PAYLOAD_FILE, RUN_FILE};
+use crate::{GRAPH_FILE, JOURNAL_FILE, PAYLOAD_FILE, RUN_FILE};
 
 /// How the files of a dump are come by.
 type Fetch<'a> = &'a dyn Fn(&str) -> io::Result<Bytes>;
@@ -32,36 +32,18 @@ impl Dump {
         let mut dump = match (&place.journal, &place.manifest) {
             (Some(journal), None) => Dump::from_journal(place, journal, fetch)?,
             (None, Some(manifest)) => Dump::from_manifest(place, manifest, fetch)?,
-            (Some(journal), Some(manifest)) => {
-                match Dump::from_journal(place, journal, fetch) {
-                    Ok(dump) if !dump.is_damaged() => dump,
-                    journal => {
-                        // The manifest of such a run, if it has one, has everything.
-                        let why = match &journal {
-                            Ok(dump) => match &dump.ending {
-                                Ending::Unfinished { why } => why.clone(),
-                                _ => String::new(),
-                            },
-                            Err(error) => with_causes(error),
-                        };
-                        match (Dump::from_manifest(place, manifest, fetch), journal) {
-                            (Ok(dump), _) => {
-                                damage.push(format!("{why}; read from {manifest} instead"));
-                                dump
-                            }
-                            (Err(error), Ok(dump)) => {
-                                damage.push(with_causes(&error));
-                                dump
-                            }
-                            (Err(_), Err(error)) => return Err(error),
-                        }
-                    }
+            (Some(journal), Some(manifest)) => match Dump::from_journal(place, journal, fetch) {
+                Ok(dump) if dump.is_ended() => dump,
+                read => {
+                    let listed = Dump::from_manifest(place, manifest, fetch);
+                    better(read, listed, manifest, &mut damage)?
                 }
-            }
+            },
             (None, None) => {
                 return Err(OpenError::NotADump { path: place.directory.clone(), lack: Lack::Records });
             }
         };
+        dump.has_run_file = run.is_some();
         dump.run = run.or(dump.run);
         dump.damage.append(&mut damage);
         dump.refine_ending();
@@ -85,6 +67,7 @@ impl Dump {
             ending: told.ending,
             losses: told.losses,
             run: None,
+            has_run_file: false,
             notes: Vec::new(),
             damage: Vec::new(),
         })
@@ -115,18 +98,17 @@ impl Dump {
             ending: listed.ending(),
             losses: listed.losses(),
             run: (listed.version == FormatVersion::Argus).then(|| std::mem::take(&mut listed.head.run)),
+            has_run_file: false,
             records: Records::Manifest { listed: Box::new(listed), graph },
             notes: Vec::new(),
             damage,
         })
     }
 
-    /// Whether the journal has bytes that cannot be believed.
-    fn is_damaged(&self) -> bool {
+    /// Whether the records come from a journal that has its end.
+    fn is_ended(&self) -> bool {
         match &self.records {
-            Records::Journal(table) => {
-                matches!(table.journal().tail(), Tail::Torn { .. } | Tail::Damaged { .. })
-            }
+            Records::Journal(table) => table.journal().tail() == Tail::Ended,
             Records::Manifest { .. } => false,
         }
     }
@@ -180,6 +162,49 @@ impl Dump {
             notes.push(format!("captured at level 3: {without} tensors have no payload, as was asked for"));
         }
         self.notes = notes;
+    }
+}
+
+/// Of a journal without an end and the manifest beside it, the one that has more; `damage` learns which, and why.
+///
+/// A manifest is written when the run is over, so it has all records of its run. A journal that lacks some was cut
+/// or damaged later, or the run was killed just before it could end the journal.
+fn better(
+    journal: Result<Dump, OpenError>,
+    manifest: Result<Dump, OpenError>,
+    name: &str,
+    damage: &mut Vec<String>,
+) -> Result<Dump, OpenError> {
+    let (journal, manifest) = match (journal, manifest) {
+        (Ok(journal), Ok(manifest)) => (journal, manifest),
+        (Ok(journal), Err(error)) => {
+            damage.push(format!("{}; read from {JOURNAL_FILE}", with_causes(&error)));
+            return Ok(journal);
+        }
+        (Err(error), Ok(manifest)) => {
+            damage.push(format!("{}; read from {name} instead", with_causes(&error)));
+            return Ok(manifest);
+        }
+        (Err(error), Err(_)) => return Err(error),
+    };
+    let why = match &journal.ending {
+        Ending::Unfinished { why } => why.as_str(),
+        _ => "",
+    };
+    let same_run = manifest.run.as_ref().is_some_and(|run| match &journal.records {
+        Records::Journal(table) => run.run_id == format!("{:032x}", table.journal().run_id()),
+        Records::Manifest { .. } => false,
+    });
+    if !same_run {
+        damage.push(format!("{name} is about another run; read from {JOURNAL_FILE}"));
+        Ok(journal)
+    } else if manifest.len() < journal.len() {
+        let (few, many) = (manifest.len(), journal.len());
+        damage.push(format!("{name} has {few} records, {JOURNAL_FILE} {many}; read from {JOURNAL_FILE}"));
+        Ok(journal)
+    } else {
+        damage.push(format!("{why}; read from {name} instead"));
+        Ok(manifest)
     }
 }
 
