@@ -1,15 +1,30 @@
 //! Who wrote and who reads which bytes: from this the edges between tasks follow.
 //!
 //! Only the orchestrator uses it. Views are grouped by the allocation they lie in, and compared in bytes.
-//! Entries of completed tasks order nobody any more and are swept when the map grows. A captured run keeps
-//! them by id, so that the graph it records is the same however fast its tasks were.
+//! Entries of completed tasks order nothing any more and are swept when the map grows. A captured or
+//! timed run keeps them by id, so that the graph it tells is the same however fast its tasks were.
+//!
+//! A question costs what its answer is long, however many views the allocation has: see [`views`].
+//!
+//! | file | subject |
+//! |---|---|
+//! | [`views`] | the written or the read views of one allocation, and the tasks at each |
+//! | [`place`] | where a view lies: boxes that meet wherever views share bytes |
+//! | [`id_runs`] | many task ids in little memory |
+
+pub mod id_runs;
+#[cfg(test)]
+mod naive;
+pub mod place;
+pub mod views;
 
 use std::sync::Arc;
 
-use argus_abi::{Overlap, TaskId, Tensor};
+use argus_abi::{TaskId, Tensor};
 use rustc_hash::FxHashMap;
 
 use crate::schedule::task::Task;
+use views::Views;
 
 /// A task that was found, and whether there is still something to wait for.
 #[derive(Clone, Debug)]
@@ -40,29 +55,18 @@ pub enum WaitsFor {
     WritersAndReaders,
 }
 
-#[derive(Debug)]
-struct Entry {
-    view: Tensor,
-    task: Found,
-}
-
-impl Entry {
-    /// Forgets all but the id of a task that has completed.
-    fn settle(&mut self) {
-        if let Found::Pending(task) = &self.task {
-            self.task = Found::now(task);
-        }
-    }
-
-    fn is_pending(&self) -> bool {
-        matches!(&self.task, Found::Pending(_))
-    }
-}
-
 #[derive(Debug, Default)]
 struct Allocation {
-    writers: Vec<Entry>,
-    readers: Vec<Entry>,
+    writers: Views,
+    readers: Views,
+    /// Whether it is listed in [`TensorMap::unsettled`].
+    listed: bool,
+}
+
+impl Allocation {
+    fn pending(&self) -> usize {
+        self.writers.pending() + self.readers.pending()
+    }
 }
 
 /// Tracked views of all allocations.
@@ -75,8 +79,8 @@ pub struct TensorMap {
     sweep_at: usize,
     /// Keep what completed tasks touched, by id.
     keeps_history: bool,
-    /// Entries of completed tasks that the last sweep left.
-    kept: usize,
+    /// Allocations with pending entries: a sweep looks at these alone, however much history there is.
+    unsettled: Vec<u64>,
 }
 
 const FIRST_SWEEP: usize = 256;
@@ -97,90 +101,78 @@ impl TensorMap {
     /// A buffer was allocated here: what was tracked at this address belonged to another one.
     pub fn forget(&mut self, allocation: u64) {
         if let Some(at) = self.allocations.remove(&allocation) {
-            self.entries -= at.writers.iter().chain(&at.readers).filter(|entry| entry.is_pending()).count();
+            self.entries -= at.pending();
         }
     }
 
     /// Writers whose bytes `view` touches.
-    pub fn writers(&self, allocation: u64, view: &Tensor, mut found: impl FnMut(Found)) {
-        self.matching(allocation, view, |at| &at.writers, &mut found);
+    pub fn writers(&self, allocation: u64, view: &Tensor, found: impl FnMut(Found)) {
+        if let Some(at) = self.allocations.get(&allocation) {
+            at.writers.touched_by(view, self.keeps_history, found);
+        }
     }
 
     /// Readers whose bytes `view` touches.
-    pub fn readers(&self, allocation: u64, view: &Tensor, mut found: impl FnMut(Found)) {
-        self.matching(allocation, view, |at| &at.readers, &mut found);
-    }
-
-    fn matching(
-        &self,
-        allocation: u64,
-        view: &Tensor,
-        list: impl Fn(&Allocation) -> &Vec<Entry>,
-        found: &mut impl FnMut(Found),
-    ) {
-        let Some(at) = self.allocations.get(&allocation) else { return };
-        for entry in list(at) {
-            let task = match &entry.task {
-                Found::Pending(task) => Found::now(task),
-                done @ Found::Completed(_) => done.clone(),
-            };
-            let matters = self.keeps_history || matches!(task, Found::Pending(_));
-            if matters && view.overlap(&entry.view) != Overlap::None {
-                found(task);
-            }
+    pub fn readers(&self, allocation: u64, view: &Tensor, found: impl FnMut(Found)) {
+        if let Some(at) = self.allocations.get(&allocation) {
+            at.readers.touched_by(view, self.keeps_history, found);
         }
     }
 
     pub fn add_reader(&mut self, allocation: u64, view: &Tensor, task: &Arc<Task>) {
-        self.sweep_if_grown();
-        self.entries += 1;
-        let entry = Entry { view: *view, task: Found::Pending(Arc::clone(task)) };
-        self.allocations.entry(allocation).or_default().readers.push(entry);
+        self.add(allocation, |at| at.readers.add(view, task));
     }
 
-    /// Records a writer. Views that it covers and waits for are dropped: whoever comes later and would have
-    /// waited for them waits for this task. What it does not wait for stays, or it would be hidden.
+    /// Records a writer. Views that it covers and waits for are dropped: a later task that would have
+    /// waited for them waits for this one. What it does not wait for stays, or it would be hidden.
     pub fn add_writer(&mut self, allocation: u64, view: &Tensor, task: &Arc<Task>, waits: WaitsFor) {
-        self.sweep_if_grown();
-        let at = self.allocations.entry(allocation).or_default();
         let mut dropped = 0;
-        let mut keep = |entry: &Entry| {
-            let keep = view.overlap(&entry.view) != Overlap::Covers || entry.task.id() == task.id;
-            dropped += usize::from(!keep && entry.is_pending());
-            keep
-        };
-        if waits != WaitsFor::Nobody {
-            at.writers.retain(&mut keep);
-        }
-        if waits == WaitsFor::WritersAndReaders {
-            at.readers.retain(&mut keep);
-        }
+        self.add(allocation, |at| {
+            if waits != WaitsFor::Nobody {
+                dropped += at.writers.drop_covered(view, task.id);
+            }
+            if waits == WaitsFor::WritersAndReaders {
+                dropped += at.readers.drop_covered(view, task.id);
+            }
+            at.writers.add(view, task);
+        });
         self.entries -= dropped;
-        at.writers.push(Entry { view: *view, task: Found::Pending(Arc::clone(task)) });
-        self.entries += 1;
     }
 
-    fn sweep_if_grown(&mut self) {
-        if self.entries >= self.sweep_at {
+    fn add(&mut self, allocation: u64, entry: impl FnOnce(&mut Allocation)) {
+        // The second: buffers that come and go leave addresses behind.
+        if self.entries >= self.sweep_at || self.unsettled.len() >= 2 * self.allocations.len() + FIRST_SWEEP {
             self.sweep();
-            // History is looked through by every sweep, so the more there is the rarer they are.
-            self.sweep_at = (2 * self.entries).max(FIRST_SWEEP).max(self.entries + self.kept / 2);
+            self.sweep_at = (2 * self.entries).max(FIRST_SWEEP);
         }
+        let at = self.allocations.entry(allocation).or_default();
+        if !at.listed {
+            at.listed = true;
+            self.unsettled.push(allocation);
+        }
+        entry(at);
+        self.entries += 1;
     }
 
     fn sweep(&mut self) {
         self.entries = 0;
-        self.kept = 0;
         let keeps_history = self.keeps_history;
-        self.allocations.retain(|_, at| {
-            for list in [&mut at.writers, &mut at.readers] {
-                list.iter_mut().for_each(Entry::settle);
-                list.retain(|entry| keeps_history || entry.is_pending());
-                let pending = list.iter().filter(|entry| entry.is_pending()).count();
-                self.entries += pending;
-                self.kept += list.len() - pending;
+        let mut unsettled = std::mem::take(&mut self.unsettled);
+        // An address is there twice if a buffer took the place of a forgotten one.
+        unsettled.sort_unstable();
+        unsettled.dedup();
+        unsettled.retain(|allocation| {
+            let Some(at) = self.allocations.get_mut(allocation) else { return false };
+            at.writers.settle(keeps_history);
+            at.readers.settle(keeps_history);
+            self.entries += at.pending();
+            at.listed = at.pending() > 0;
+            if at.writers.is_empty() && at.readers.is_empty() {
+                self.allocations.remove(allocation);
+                return false;
             }
-            !(at.writers.is_empty() && at.readers.is_empty())
+            at.listed
         });
+        self.unsettled = unsettled;
     }
 }

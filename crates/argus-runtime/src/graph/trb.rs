@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use argus_abi::{EdgeReason, FatalCode, FuncId, TaskId, Tensor, TensorArgType};
 use bytemuck::Pod;
+use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
 use crate::config::Hazards;
@@ -11,11 +12,38 @@ use crate::error::Fatal;
 use crate::graph::arg::{Arg, MixedKernels, TaskOutputs, TensorArg, TensorCreateInfo};
 use crate::graph::frame::{Frame, ScopeMode};
 use crate::graph::tensormap::{Found, TensorMap, WaitsFor};
+use crate::schedule::hooks::Hooks;
 use crate::schedule::task::{Task, Work};
 use crate::schedule::task_ring::Lookup;
 
 /// The producers of one task, each once, with the first reason found.
-type Producers = SmallVec<[(Found, EdgeReason); 8]>;
+#[derive(Default)]
+struct Producers {
+    found: SmallVec<[(Found, EdgeReason); 8]>,
+    /// Their ids, once there are so many that looking through them would cost more.
+    ids: FxHashSet<TaskId>,
+}
+
+/// Up to so many producers are looked through.
+const FEW_PRODUCERS: usize = 16;
+
+impl Producers {
+    fn add(&mut self, found: Found, reason: EdgeReason) {
+        let id = found.id();
+        let known = if self.ids.is_empty() {
+            self.found.iter().any(|(known, _)| known.id() == id)
+        } else {
+            !self.ids.insert(id)
+        };
+        if known {
+            return;
+        }
+        self.found.push((found, reason));
+        if self.ids.is_empty() && self.found.len() > FEW_PRODUCERS {
+            self.ids.extend(self.found.iter().map(|(known, _)| known.id()));
+        }
+    }
+}
 
 /// The orchestration's handle. Every call fails once the run is fatal; pass the error on.
 pub struct Trb {
@@ -25,7 +53,7 @@ pub struct Trb {
 
 impl Trb {
     pub(crate) fn new(frame: Frame) -> Trb {
-        let map = TensorMap::new(frame.scheduler.capture().is_some());
+        let map = TensorMap::new(frame.scheduler.hooks.as_ref().is_some_and(Hooks::wants_edges));
         Trb { frame, map }
     }
 
@@ -122,7 +150,7 @@ impl Trb {
     fn submit_work(&mut self, work: Work, arg: &Arg) -> Result<TaskOutputs, Fatal> {
         let existing = arg.tensors.iter().filter(|tensor| matches!(tensor, TensorArg::Existing(..)));
         self.make_room_in_map(existing.count())?;
-        let mut producers = Producers::new();
+        let mut producers = Producers::default();
         let mut creators: SmallVec<[Arc<Task>; 8]> = SmallVec::new();
         self.explicit_producers(&arg.dependencies, &mut producers)?;
         let existing = arg.tensors.iter().filter_map(|tensor| match tensor {
@@ -135,7 +163,7 @@ impl Trb {
             let allocation = self.allocation(tensor)?;
             if let Some(creator) = creator {
                 if self.frame.mode() == ScopeMode::Auto {
-                    add(&mut producers, Found::now(&creator), EdgeReason::Creator);
+                    producers.add(Found::now(&creator), EdgeReason::Creator);
                 }
                 creators.push(creator);
             }
@@ -152,7 +180,7 @@ impl Trb {
         let counts = |(found, reason): &&(Found, EdgeReason)| {
             matches!(found, Found::Pending(_)) || matches!(reason, EdgeReason::Explicit | EdgeReason::Creator)
         };
-        let edges = producers.iter().filter(counts).count();
+        let edges = producers.found.iter().filter(counts).count();
         let (task, outputs) = self.frame.add_task(work, arg, edges as u32)?;
         self.forget_what_was_at(&outputs);
         self.track(&task, &tracked);
@@ -161,10 +189,10 @@ impl Trb {
         }
         if let Some(hooks) = &self.frame.scheduler.hooks {
             let recorded: SmallVec<[(TaskId, EdgeReason); 8]> =
-                producers.iter().map(|(found, reason)| (found.id(), *reason)).collect();
+                producers.found.iter().map(|(found, reason)| (found.id(), *reason)).collect();
             hooks.submitted(&task, &recorded);
         }
-        for producer in producers.into_iter().filter_map(|(found, _)| pending(found)) {
+        for producer in producers.found.into_iter().filter_map(|(found, _)| pending(found)) {
             task.wait_for(&producer);
         }
         self.frame.scheduler.publish(&task);
@@ -182,8 +210,8 @@ impl Trb {
     fn explicit_producers(&mut self, ids: &[TaskId], producers: &mut Producers) -> Result<(), Fatal> {
         for &id in ids {
             match self.frame.find(id) {
-                Lookup::Live(task) => add(producers, Found::now(&task), EdgeReason::Explicit),
-                Lookup::Reclaimed => add(producers, Found::Completed(id), EdgeReason::Explicit),
+                Lookup::Live(task) => producers.add(Found::now(&task), EdgeReason::Explicit),
+                Lookup::Reclaimed => producers.add(Found::Completed(id), EdgeReason::Explicit),
                 Lookup::Never => {
                     let message = format!("a task names {id} as a dependency, which was never submitted");
                     return Err(self.frame.fail(Fatal::invalid(message)));
@@ -208,10 +236,10 @@ impl Trb {
             TensorArgType::Output | TensorArgType::NoDep => false,
         };
         if looks_for_writers {
-            self.map.writers(allocation, tensor, |found| add(producers, found, EdgeReason::Overlap));
+            self.map.writers(allocation, tensor, |found| producers.add(found, EdgeReason::Overlap));
         }
         if complete && arg_type != TensorArgType::Input {
-            self.map.readers(allocation, tensor, |found| add(producers, found, EdgeReason::WriteAfterRead));
+            self.map.readers(allocation, tensor, |found| producers.add(found, EdgeReason::WriteAfterRead));
         }
     }
 
@@ -322,14 +350,6 @@ impl Trb {
         let waiting = tasks.iter().find(|task| !task.is_complete()).map_or(TaskId::INVALID, |task| task.id);
         let message = format!("{what} waited {limit:?} for task {waiting}");
         Err(self.frame.fail(Fatal::new(FatalCode::TensorWaitTimeout, message)))
-    }
-}
-
-/// Adds a producer once. Dozens of producers are rare, so a scan beats a set.
-fn add(producers: &mut Producers, found: Found, reason: EdgeReason) {
-    let id = found.id();
-    if !producers.iter().any(|(known, _)| known.id() == id) {
-        producers.push((found, reason));
     }
 }
 

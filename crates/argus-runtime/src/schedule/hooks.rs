@@ -24,12 +24,22 @@ impl Hooks {
         if let Some(injector) = &self.injector {
             injector.submitted(task);
         }
+        self.waits_for(task.id, producers);
+    }
+
+    /// A task waits for `producers`: those it was submitted with, or those that were declared later.
+    pub fn waits_for(&self, consumer: TaskId, producers: &[(TaskId, EdgeReason)]) {
         if let Some(capture) = &self.capture {
-            capture.edges(task.id, producers);
+            capture.edges(consumer, producers);
         }
         if let Some(clock) = &self.clock {
-            clock.edges(task.id, producers);
+            clock.edges(consumer, producers);
         }
+    }
+
+    /// Whether edges are written down, also those to producers that have long completed.
+    pub fn wants_edges(&self) -> bool {
+        self.capture.is_some() || self.clock.is_some()
     }
 
     /// Once per task, before its first token is written.

@@ -1,0 +1,350 @@
+//! The written or the read views of one allocation, and the tasks at each.
+//!
+//! Equal views are one entry with several tasks, so a tensor that a thousand tasks read is looked at once. Few
+//! views are looked through one by one; many are found through trees of boxes ([`super::place`]), one for each grid.
+//! What a tree finds is compared as if there were none, so the trees decide nothing but the time it takes.
+
+use std::sync::Arc;
+
+use argus_abi::{MAX_DIMS, Overlap, TaskId, Tensor};
+use rstar::{AABB, Envelope, RTree, RTreeObject, SelectionFunction};
+use smallvec::SmallVec;
+
+use super::Found;
+use super::id_runs::IdRuns;
+use super::place::{Grid, Place, place};
+use crate::schedule::task::Task;
+
+/// As many views are looked through one by one.
+const FEW: usize = 16;
+/// Trees of one allocation: views of further grids share the last one, which has none.
+const MAX_TREES: usize = 8;
+
+/// Positions as a tree has them, rounded outwards.
+type Bounds = AABB<[f32; 4]>;
+
+/// Views and their tasks.
+#[derive(Debug, Default)]
+pub struct Views {
+    slots: Vec<Slot>,
+    free: Vec<u32>,
+    live: usize,
+    /// Empty while there are few views.
+    trees: Vec<Tree>,
+    /// Slots that have had a pending task since the last [`Views::settle`], each once.
+    unsettled: Vec<u32>,
+    pending: usize,
+}
+
+/// A place for an entry; another entry may take it later.
+#[derive(Debug, Default)]
+struct Slot {
+    entry: Option<Entry>,
+    /// Whether it is listed in [`Views::unsettled`].
+    unsettled: bool,
+}
+
+#[derive(Debug)]
+struct Entry {
+    view: CompactView,
+    /// Tasks that had not completed when last looked at.
+    pending: SmallVec<[Arc<Task>; 1]>,
+    /// Tasks that had, if history is kept.
+    completed: IdRuns,
+    tree: u8,
+}
+
+#[derive(Debug)]
+struct Tree {
+    grid: Option<Grid>,
+    /// Positions count from here, so that f32 is fine enough for them.
+    origin: u64,
+    boxes: RTree<Leaf>,
+}
+
+impl Tree {
+    /// The box of a view that the tree holds.
+    fn own(&self, view: &Tensor) -> Bounds {
+        bounds(&place(view, self.grid.as_ref(), self.origin))
+    }
+
+    /// A box that meets all views of the tree that may overlap `view`, which is a box of `grid`.
+    fn probe(&self, view: &Tensor, grid: Option<&Grid>) -> Bounds {
+        if self.grid.is_some() && self.grid.as_ref() == grid {
+            return self.own(view);
+        }
+        let mut around = place(view, None, self.origin);
+        around.first[..3].fill(i64::MIN);
+        around.last[..3].fill(i64::MAX);
+        bounds(&around)
+    }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Leaf {
+    place: Bounds,
+    entry: u32,
+}
+
+impl RTreeObject for Leaf {
+    type Envelope = Bounds;
+
+    fn envelope(&self) -> Bounds {
+        self.place
+    }
+}
+
+fn bounds(place: &Place) -> Bounds {
+    let down = |at: i64| {
+        let near = at as f32;
+        if near as i64 > at { near.next_down() } else { near }
+    };
+    let up = |at: i64| {
+        let near = at as f32;
+        if (near as i64) < at { near.next_up() } else { near }
+    };
+    AABB::from_corners(place.first.map(down), place.last.map(up))
+}
+
+/// Leaves with exactly this box.
+struct SameBox(Bounds);
+
+impl SelectionFunction<Leaf> for SameBox {
+    fn should_unpack_parent(&self, envelope: &Bounds) -> bool {
+        envelope.contains_envelope(&self.0)
+    }
+
+    fn should_unpack_leaf(&self, leaf: &Leaf) -> bool {
+        leaf.place == self.0
+    }
+}
+
+impl Views {
+    /// Tasks with a pending entry, counted as often as they were added.
+    pub fn pending(&self) -> usize {
+        self.pending
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.live == 0
+    }
+
+    /// The tasks at every view that shares a byte with `view`; those that have completed if `all` asks for them.
+    pub fn touched_by(&self, view: &Tensor, all: bool, mut found: impl FnMut(Found)) {
+        self.candidates(view, |_, entry| {
+            if view.overlap(&entry.view.tensor()) == Overlap::None {
+                return;
+            }
+            if all {
+                entry.completed.iter().for_each(|id| found(Found::Completed(id)));
+            }
+            for task in &entry.pending {
+                let now = Found::now(task);
+                if all || matches!(now, Found::Pending(_)) {
+                    found(now);
+                }
+            }
+        });
+    }
+
+    pub fn add(&mut self, view: &Tensor, task: &Arc<Task>) {
+        let at = self.same(view).unwrap_or_else(|| self.insert(view));
+        let slot = &mut self.slots[at as usize];
+        let Some(entry) = &mut slot.entry else { return };
+        entry.pending.push(Arc::clone(task));
+        self.pending += 1;
+        if !slot.unsettled {
+            slot.unsettled = true;
+            self.unsettled.push(at);
+        }
+    }
+
+    /// Forgets the views that `view` covers, apart from what `keep` has there. Returns how many pending tasks
+    /// were forgotten.
+    pub fn drop_covered(&mut self, view: &Tensor, keep: TaskId) -> usize {
+        let mut covered: SmallVec<[u32; 8]> = SmallVec::new();
+        self.candidates(view, |at, entry| {
+            if view.overlap(&entry.view.tensor()) == Overlap::Covers {
+                covered.push(at);
+            }
+        });
+        let before = self.pending;
+        for at in covered {
+            let Some(Slot { entry: Some(entry), .. }) = self.slots.get_mut(at as usize) else { continue };
+            let had = entry.pending.len();
+            entry.pending.retain(|task| task.id == keep);
+            entry.completed.clear();
+            self.pending -= had - entry.pending.len();
+            if entry.pending.is_empty() {
+                self.remove(at);
+            }
+        }
+        before - self.pending
+    }
+
+    /// Looks at pending tasks again: those that have completed are kept by id, or forgotten.
+    pub fn settle(&mut self, keeps_history: bool) {
+        let mut unsettled = std::mem::take(&mut self.unsettled);
+        unsettled.retain(|&at| {
+            let Some(slot) = self.slots.get_mut(at as usize) else { return false };
+            slot.unsettled = false;
+            let Some(entry) = &mut slot.entry else { return false };
+            let had = entry.pending.len();
+            let completed = &mut entry.completed;
+            entry.pending.retain(|task| {
+                let done = task.is_complete();
+                if done && keeps_history {
+                    completed.push(task.id);
+                }
+                !done
+            });
+            entry.pending.shrink_to_fit();
+            self.pending -= had - entry.pending.len();
+            if !entry.pending.is_empty() {
+                slot.unsettled = true;
+            } else if entry.completed.is_empty() {
+                self.remove(at);
+                return false;
+            }
+            slot.unsettled
+        });
+        self.unsettled = unsettled;
+    }
+
+    /// Every entry that may share a byte with `view`.
+    fn candidates<'a>(&'a self, view: &Tensor, mut visit: impl FnMut(u32, &'a Entry)) {
+        if self.trees.is_empty() {
+            for (at, slot) in (0..).zip(&self.slots) {
+                if let Some(entry) = &slot.entry {
+                    visit(at, entry);
+                }
+            }
+            return;
+        }
+        let grid = Grid::of(view);
+        for tree in &self.trees {
+            for leaf in tree.boxes.locate_in_envelope_intersecting(tree.probe(view, grid.as_ref())) {
+                if let Some(entry) = &self.slots[leaf.entry as usize].entry {
+                    visit(leaf.entry, entry);
+                }
+            }
+        }
+    }
+
+    /// The entry of exactly this view.
+    fn same(&self, view: &Tensor) -> Option<u32> {
+        let view = CompactView::new(view);
+        let is_same =
+            |at: u32| self.slots[at as usize].entry.as_ref().is_some_and(|entry| entry.view == view);
+        if self.trees.is_empty() {
+            return (0..self.slots.len() as u32).find(|&at| is_same(at));
+        }
+        let tensor = view.tensor();
+        let tree = &self.trees[self.known_tree(&tensor)?];
+        let same_box = SameBox(tree.own(&tensor));
+        tree.boxes.locate_with_selection_function(same_box).map(|leaf| leaf.entry).find(|&at| is_same(at))
+    }
+
+    fn insert(&mut self, view: &Tensor) -> u32 {
+        let entry = Entry {
+            view: CompactView::new(view),
+            pending: SmallVec::new(),
+            completed: IdRuns::default(),
+            tree: 0,
+        };
+        let at = match self.free.pop() {
+            Some(at) => {
+                self.slots[at as usize].entry = Some(entry);
+                at
+            }
+            None => {
+                self.slots.push(Slot { entry: Some(entry), unsettled: false });
+                self.slots.len() as u32 - 1
+            }
+        };
+        self.live += 1;
+        if !self.trees.is_empty() {
+            self.plant(at);
+        } else if self.live > FEW {
+            (0..self.slots.len() as u32).for_each(|at| self.plant(at));
+        }
+        at
+    }
+
+    /// Puts an entry into its tree.
+    fn plant(&mut self, at: u32) {
+        let Some(view) = self.slots[at as usize].entry.as_ref().map(|entry| entry.view.tensor()) else {
+            return;
+        };
+        let tree = self.known_tree(&view).unwrap_or_else(|| {
+            let grid = if self.trees.len() + 1 < MAX_TREES { Grid::of(&view) } else { None };
+            self.trees.push(Tree { grid, origin: view.addr, boxes: RTree::new() });
+            self.trees.len() - 1
+        });
+        let place = self.trees[tree].own(&view);
+        self.trees[tree].boxes.insert(Leaf { place, entry: at });
+        if let Some(entry) = &mut self.slots[at as usize].entry {
+            entry.tree = tree as u8;
+        }
+    }
+
+    /// The tree for a view: that of its grid, or the one without a grid when there are too many.
+    fn known_tree(&self, view: &Tensor) -> Option<usize> {
+        let position = |wanted| self.trees.iter().position(|tree| tree.grid == wanted);
+        position(Grid::of(view)).or_else(|| (self.trees.len() == MAX_TREES).then(|| position(None)).flatten())
+    }
+
+    fn remove(&mut self, at: u32) {
+        let Some(entry) = self.slots[at as usize].entry.take() else { return };
+        self.free.push(at);
+        self.live -= 1;
+        self.pending -= entry.pending.len();
+        if self.live == 0 {
+            // The next views may lie differently.
+            self.slots.clear();
+            self.free.clear();
+            self.trees.clear();
+            self.unsettled.clear();
+        } else if let Some(tree) = self.trees.get_mut(usize::from(entry.tree)) {
+            let place = tree.own(&entry.view.tensor());
+            tree.boxes.remove(&Leaf { place, entry: at });
+        }
+    }
+}
+
+/// What decides which bytes a view touches, and nothing else: history may hold millions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct CompactView {
+    addr: u64,
+    start_offset: u64,
+    extent: u64,
+    shapes: [u32; MAX_DIMS],
+    strides: [u32; MAX_DIMS],
+    ndims: u8,
+    dtype: u8,
+}
+
+impl CompactView {
+    fn new(view: &Tensor) -> CompactView {
+        let rank = view.rank();
+        let (mut shapes, mut strides) = ([0; MAX_DIMS], [0; MAX_DIMS]);
+        shapes[..rank].copy_from_slice(view.shape());
+        strides[..rank].copy_from_slice(view.stride());
+        let Tensor { addr, start_offset, extent, dtype, .. } = *view;
+        CompactView { addr, start_offset, extent, shapes, strides, ndims: rank as u8, dtype }
+    }
+
+    fn tensor(&self) -> Tensor {
+        let CompactView { addr, start_offset, extent, shapes, strides, ndims, dtype } = *self;
+        Tensor {
+            addr,
+            start_offset,
+            extent,
+            shapes,
+            strides,
+            ndims: ndims.into(),
+            dtype,
+            ..zerocopy::FromZeros::new_zeroed()
+        }
+    }
+}
