@@ -76,9 +76,8 @@ impl Abg {
             return Err(self.frame.fail(Fatal::invalid(message)));
         }
         let found = self.frame.find(producer);
-        if let (Some(capture), Lookup::Live(_) | Lookup::Reclaimed) = (self.frame.scheduler.capture(), &found)
-        {
-            capture.edges(consumer, &[(producer, EdgeReason::Explicit)]);
+        if let (Some(hooks), Lookup::Live(_) | Lookup::Reclaimed) = (&self.frame.scheduler.hooks, &found) {
+            hooks.waits_for(consumer, &[(producer, EdgeReason::Explicit)]);
         }
         match found {
             // Ordering only: memory is kept by whoever uses a tensor of the producer, not by who waits.

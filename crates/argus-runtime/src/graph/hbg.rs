@@ -208,8 +208,8 @@ impl Hbg {
         for (from, to) in self.edges {
             let (from, to) = (&tasks[from as usize], &tasks[to as usize]);
             to.wait_for(from);
-            if let Some(capture) = self.scheduler.capture() {
-                capture.edges(to.id, &[(from.id, EdgeReason::Explicit)]);
+            if let Some(hooks) = &self.scheduler.hooks {
+                hooks.waits_for(to.id, &[(from.id, EdgeReason::Explicit)]);
             }
         }
         if let Some(hooks) = &self.scheduler.hooks {

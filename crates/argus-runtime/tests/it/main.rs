@@ -15,3 +15,4 @@ mod programs;
 mod runtimes;
 mod scopes;
 mod threads;
+mod timelines;

@@ -29,14 +29,25 @@ pub fn run(
     spec: &Arc<ProgramSpec>,
     runtime: Runtime,
     platform: &'static Chip,
-    mut config: RunConfig,
+    config: RunConfig,
 ) -> Result<Vec<Vec<u8>>, RunError> {
+    let (program, mut args, config) = prepared(spec, runtime, config);
+    Device::new(platform).run(&program, &mut args, &config)?;
+    Ok(args.tensors.into_iter().map(|tensor| tensor.bytes).collect())
+}
+
+/// A program as its runtime wants it, its arguments, and the configuration with the program's rings.
+pub fn prepared(
+    spec: &Arc<ProgramSpec>,
+    runtime: Runtime,
+    mut config: RunConfig,
+) -> (Program, HostArgs, RunConfig) {
     let heap = u64::from(spec.window) * 1024;
     config.rings = [RingConfig { window: spec.window, heap, ..RingConfig::default() }; 4];
     config.block_dim = Some(spec.clusters);
     let externals: Vec<usize> =
         (0..spec.buffers.len()).filter(|&buffer| spec.buffers[buffer].external).collect();
-    let mut args = HostArgs {
+    let args = HostArgs {
         tensors: externals
             .iter()
             .map(|&buffer| HostTensor {
@@ -59,9 +70,7 @@ pub fn run(
         })),
         Runtime::Hbg => Orchestration::HostBuildGraph(Arc::new(move |hbg, _| build(&shared, hbg))),
     };
-    let program = Program { orchestration, kernels: kernels(spec, runtime) };
-    Device::new(platform).run(&program, &mut args, &config)?;
-    Ok(args.tensors.into_iter().map(|tensor| tensor.bytes).collect())
+    (Program { orchestration, kernels: kernels(spec, runtime) }, args, config)
 }
 
 fn kernels(spec: &Arc<ProgramSpec>, runtime: Runtime) -> KernelTable {
