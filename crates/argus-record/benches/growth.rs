@@ -35,10 +35,10 @@ enum Shape {
 fn program(shape: Shape, tasks: u32) -> Program {
     let nothing = KernelEntry {
         func_id: NOTHING,
-        name: "nothing",
+        name: "nothing".into(),
         core_type: CoreType::Aiv,
-        signature: &[ArgDirection::Inout],
-        sources: &[],
+        signature: [ArgDirection::Inout].into(),
+        sources: [].into(),
         kernel: Arc::new(|_: &mut argus_tile::Core, _: &argus_abi::KernelArgs<'_>| Ok(())),
     };
     let orchestration = Orchestration::TensormapAndRingbuffer(Arc::new(move |trb, args| {
