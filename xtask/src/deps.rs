@@ -70,6 +70,7 @@ const ALLOWED: &[(&str, Allowed)] = &[
             "argus-scenes",
         ]),
     ),
+    ("argus-compile", Allowed::Only(&["argus-abi", "argus-chip", "argus-files"])),
     ("argus-text", Allowed::Only(&["argus-abi", "argus-facts", "argus-dump"])),
     ("argus-tui", Allowed::Only(&["argus-abi", "argus-facts", "argus-dump", "argus-text"])),
     ("argus-export", Allowed::Only(&["argus-abi", "argus-facts", "argus-files", "argus-dump"])),

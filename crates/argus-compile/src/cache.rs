@@ -1,0 +1,165 @@
+//! Objects that were made before.
+//!
+//! Two steps lead to an object. The *request* is what is known before the compiler runs: compiler, arguments, source.
+//! Under it lies the list of headers that the last compilation read, with their checksums. If all of them are
+//! unchanged, and none has appeared at a place where the compiler would have found it first, the list names the object.
+//! Otherwise the compiler runs, and the list is written anew. Objects are never changed; their names are checksums of
+//! everything they were made from.
+
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+
+use serde::{Deserialize, Serialize};
+use xxhash_rust::xxh3::{Xxh3, xxh3_128};
+
+/// Changes when the meaning of a file in the cache does.
+const VERSION: u32 = 1;
+
+const OBJECT: &str = "object.so";
+const SAID: &str = "stderr";
+const COMMAND: &str = "command";
+
+pub(crate) struct Cache {
+    root: PathBuf,
+}
+
+/// A header that a compilation read.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct Header {
+    pub path: PathBuf,
+    checksum: String,
+}
+
+#[derive(Serialize, Deserialize)]
+struct List {
+    version: u32,
+    object: String,
+    headers: Vec<Header>,
+    /// Places where none of the headers was. One there would be read instead.
+    absent: Vec<PathBuf>,
+}
+
+/// An object and what is known of its making.
+#[derive(Debug)]
+pub(crate) struct Entry {
+    pub object: PathBuf,
+    pub headers: Vec<Header>,
+    pub said: String,
+    pub command: String,
+}
+
+impl Cache {
+    pub fn open(root: PathBuf) -> io::Result<Cache> {
+        for part in ["requests", "objects"] {
+            fs::create_dir_all(root.join(part))?;
+        }
+        Ok(Cache { root })
+    }
+
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// The object for a request, if it still stands.
+    pub fn find(&self, request: u128) -> Option<Entry> {
+        let list: List = serde_json::from_slice(&fs::read(self.request(request)).ok()?).ok()?;
+        let unchanged = |header: &Header| checksum(&header.path).is_ok_and(|now| now == header.checksum);
+        if list.version != VERSION || list.absent.iter().any(|path| path.exists()) {
+            return None;
+        }
+        if !list.headers.iter().all(unchanged) {
+            return None;
+        }
+        self.entry(&list.object, list.headers)
+    }
+
+    fn entry(&self, name: &str, headers: Vec<Header>) -> Option<Entry> {
+        let directory = self.root.join("objects").join(name);
+        let object = directory.join(OBJECT);
+        let said = fs::read_to_string(directory.join(SAID)).ok()?;
+        let command = fs::read_to_string(directory.join(COMMAND)).ok()?;
+        object.is_file().then_some(Entry { object, headers, said, command })
+    }
+
+    /// Keeps an object that was just made, and returns its entry.
+    pub fn keep(
+        &self,
+        request: u128,
+        made: &Path,
+        headers: &[PathBuf],
+        search_path: &[PathBuf],
+        (said, command): (&str, &str),
+    ) -> io::Result<Entry> {
+        let headers = headers
+            .iter()
+            .map(|path| Ok(Header { path: path.clone(), checksum: checksum(path)? }))
+            .collect::<io::Result<Vec<_>>>()?;
+        let name = name(request, &headers);
+        let objects = self.root.join("objects");
+        let target = objects.join(&name);
+        let stage = argus_files::Stage::inside(&objects)?;
+        let entry = stage.path().join("entry");
+        fs::create_dir(&entry)?;
+        fs::copy(made, entry.join(OBJECT))?;
+        fs::write(entry.join(SAID), said)?;
+        fs::write(entry.join(COMMAND), command)?;
+        match stage.publish("entry", &target) {
+            Ok(()) => {}
+            // Another process was first: its object was made from the same bytes.
+            Err(_) if target.join(OBJECT).is_file() => {}
+            Err(error) => return Err(error),
+        }
+        let absent = absent(&headers, search_path);
+        let list = List { version: VERSION, object: name.clone(), headers: headers.clone(), absent };
+        argus_files::write(&self.request(request), &serde_json::to_vec(&list)?, false)?;
+        self.entry(&name, headers).ok_or_else(|| io::Error::other("the object vanished"))
+    }
+
+    fn request(&self, request: u128) -> PathBuf {
+        self.root.join("requests").join(format!("{request:032x}.json"))
+    }
+}
+
+/// Where each header could have been found before it was. A directory of the search path may lie in another one, so a
+/// header can have several names; each counts.
+fn absent(headers: &[Header], search_path: &[PathBuf]) -> Vec<PathBuf> {
+    let mut absent = Vec::new();
+    for header in headers {
+        for (place, directory) in search_path.iter().enumerate() {
+            if let Ok(name) = header.path.strip_prefix(directory) {
+                let before = search_path[..place].iter().map(|directory| directory.join(name));
+                absent.extend(before.filter(|path| !path.exists()));
+            }
+        }
+    }
+    absent.sort();
+    absent.dedup();
+    absent
+}
+
+/// Everything that an object was made from.
+fn name(request: u128, headers: &[Header]) -> String {
+    let mut hash = Xxh3::new();
+    hash.update(&request.to_le_bytes());
+    for header in headers {
+        hash.update(header.path.as_os_str().as_encoded_bytes());
+        hash.update(header.checksum.as_bytes());
+    }
+    format!("{:032x}", hash.digest128())
+}
+
+fn checksum(path: &Path) -> io::Result<String> {
+    Ok(format!("{:032x}", xxh3_128(&fs::read(path)?)))
+}
+
+/// What is known of an object before the compiler runs.
+pub(crate) fn request<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u128 {
+    let mut hash = Xxh3::new();
+    hash.update(&VERSION.to_le_bytes());
+    for part in parts {
+        hash.update(&(part.len() as u64).to_le_bytes());
+        hash.update(part);
+    }
+    hash.digest128()
+}

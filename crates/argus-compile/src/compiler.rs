@@ -1,0 +1,286 @@
+//! Units to objects, several at a time.
+
+use std::env;
+use std::ffi::{OsStr, OsString};
+use std::fs;
+use std::io;
+use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::thread;
+
+use crate::cache::{self, Cache, Entry};
+use crate::error::CompileError;
+use crate::headers;
+use crate::toolchain::Toolchain;
+use crate::unit::Unit;
+
+/// A compiler with the tool's headers and a cache.
+pub struct Compiler {
+    toolchain: Toolchain,
+    headers: PathBuf,
+    cache: Cache,
+}
+
+/// A shared object that can be loaded. Its name is a checksum of what it was made from, so the same path never holds
+/// other code.
+#[derive(Clone, Debug)]
+pub struct Object {
+    pub path: PathBuf,
+    /// What the compiler said when it was made: warnings, or nothing.
+    pub said: String,
+    /// The command that made it, as it can be typed.
+    pub command: String,
+    /// The source and the headers that are its author's, the source first.
+    pub sources: Vec<SourceText>,
+    /// It was in the cache.
+    pub cached: bool,
+}
+
+/// A file that an object was made from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SourceText {
+    pub path: PathBuf,
+    pub text: String,
+}
+
+impl Compiler {
+    /// The compiler that was named, or the machine's, with the user's cache.
+    pub fn find(named: Option<&OsStr>) -> Result<Compiler, CompileError> {
+        Compiler::with_cache(Toolchain::find(named)?, &cache_directory())
+    }
+
+    /// A compiler with a cache in `directory`.
+    pub fn with_cache(toolchain: Toolchain, directory: &Path) -> Result<Compiler, CompileError> {
+        let unusable = |source| CompileError::Cache { path: directory.into(), source };
+        let cache = Cache::open(directory.join("objects-1")).map_err(unusable)?;
+        // Paths in messages and debug information should not depend on where the tool was called.
+        let headers = headers::materialise(&directory.join("headers")).map_err(unusable)?;
+        let headers = fs::canonicalize(headers).map_err(unusable)?;
+        Ok(Compiler { toolchain, headers, cache })
+    }
+
+    pub fn toolchain(&self) -> &Toolchain {
+        &self.toolchain
+    }
+
+    /// The directory that holds `pto/` and the other headers.
+    pub fn headers(&self) -> &Path {
+        &self.headers
+    }
+
+    /// The objects of these units, in their order. All of them are compiled even if one fails; the first failure in the
+    /// order of the units is the error.
+    pub fn compile(&self, units: &[Unit]) -> Result<Vec<Object>, CompileError> {
+        let threads = thread::available_parallelism().map_or(1, usize::from).min(units.len());
+        let next = AtomicUsize::new(0);
+        let done: Vec<Mutex<Option<Result<Object, CompileError>>>> =
+            units.iter().map(|_| Mutex::new(None)).collect();
+        let work = || {
+            loop {
+                let place = next.fetch_add(1, Ordering::Relaxed);
+                let Some(unit) = units.get(place) else { return };
+                let made = self.compile_one(unit);
+                *done[place].lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(made);
+            }
+        };
+        thread::scope(|scope| {
+            for _ in 1..threads {
+                // Without a second thread the first does all of it.
+                let _ = thread::Builder::new().spawn_scoped(scope, work);
+            }
+            work();
+        });
+        let taken =
+            done.into_iter().map(|made| made.into_inner().unwrap_or_else(|poisoned| poisoned.into_inner()));
+        taken.map(|made| made.expect("every unit was compiled")).collect()
+    }
+
+    /// The command line that compiles a unit, as it can be typed.
+    pub fn command(&self, unit: &Unit) -> Result<String, CompileError> {
+        let arguments = unit.arguments(&self.toolchain, &self.headers)?;
+        Ok(typed(&self.toolchain.compiler, arguments.iter().map(OsString::as_os_str), &unit.source))
+    }
+
+    fn compile_one(&self, unit: &Unit) -> Result<Object, CompileError> {
+        let path = &unit.source;
+        let unreadable = |source| CompileError::Source { path: path.clone(), source };
+        let source = fs::canonicalize(path).map_err(unreadable)?;
+        if !source.is_file() {
+            return Err(CompileError::NotAFile { path: path.clone() });
+        }
+        let unit = Unit { source, ..unit.clone() };
+        let text = fs::read(&unit.source).map_err(unreadable)?;
+        let arguments = unit.arguments(&self.toolchain, &self.headers)?;
+        let request = self.request(&unit, &arguments, &text);
+        let (entry, cached) = match self.cache.find(request) {
+            Some(entry) => (entry, true),
+            None => (self.make(&unit, &arguments, request)?, false),
+        };
+        self.object(&unit, &text, entry, cached)
+    }
+
+    fn request(&self, unit: &Unit, arguments: &[OsString], text: &[u8]) -> u128 {
+        let identity = self.toolchain.identity.to_le_bytes();
+        let parts =
+            [&identity[..], unit.role.support().as_bytes(), unit.source.as_os_str().as_encoded_bytes(), text];
+        let arguments = arguments.iter().map(|argument| argument.as_encoded_bytes());
+        cache::request(parts.into_iter().chain(arguments))
+    }
+
+    /// Compiles and links. The support part is compiled along with the source: it needs the same arguments.
+    fn make(&self, unit: &Unit, arguments: &[OsString], request: u128) -> Result<Entry, CompileError> {
+        let unusable = |source| CompileError::Cache { path: self.cache.root().into(), source };
+        let stage = argus_files::Stage::inside(self.cache.root()).map_err(unusable)?;
+        let (object, list) = (stage.path().join("object.so"), stage.path().join("headers.d"));
+        let mut command = Command::new(&self.toolchain.compiler);
+        command.args(arguments).arg("-shared").arg("-MMD").arg("-MF").arg(&list);
+        command.arg(&unit.source).arg(self.support(unit)?).arg("-o").arg(&object);
+        let said = run(&mut command, unit)?;
+        let headers = fs::read_to_string(&list)
+            .map(|text| header_list(&text))
+            .map_err(|source| CompileError::NoHeaderList { path: unit.source.clone(), source })?;
+        let search_path = unit.search_path(&self.headers)?;
+        let command =
+            typed(&self.toolchain.compiler, arguments.iter().map(OsString::as_os_str), &unit.source);
+        self.cache.keep(request, &object, &headers, &search_path, (&said, &command)).map_err(unusable)
+    }
+
+    /// The compiled support part for a unit.
+    fn support(&self, unit: &Unit) -> Result<PathBuf, CompileError> {
+        let unusable = |source| CompileError::Cache { path: self.cache.root().into(), source };
+        let source = self.headers.join(unit.role.support());
+        let bare =
+            Unit { source: source.clone(), include_dirs: Vec::new(), defines: Vec::new(), ..unit.clone() };
+        let arguments = bare.arguments(&self.toolchain, &self.headers)?;
+        // The headers' directory has their checksum in its name, and is among the arguments.
+        let parts = [&self.toolchain.identity.to_le_bytes()[..], source.as_os_str().as_encoded_bytes()];
+        let name = cache::request(
+            parts.into_iter().chain(arguments.iter().map(|argument| argument.as_encoded_bytes())),
+        );
+        let target = self.cache.root().join(format!("support-{name:032x}.o"));
+        if target.is_file() {
+            return Ok(target);
+        }
+        let stage = argus_files::Stage::inside(self.cache.root()).map_err(unusable)?;
+        let mut command = Command::new(&self.toolchain.compiler);
+        command.args(&arguments).arg("-c").arg(&source).arg("-o").arg(stage.path().join("support.o"));
+        run(&mut command, &bare)?;
+        stage.publish("support.o", &target).map_err(unusable)?;
+        Ok(target)
+    }
+
+    fn object(&self, unit: &Unit, text: &[u8], entry: Entry, cached: bool) -> Result<Object, CompileError> {
+        let read = |path: &Path| {
+            let text = fs::read(path).map_err(|source| CompileError::Source { path: path.into(), source })?;
+            Ok(SourceText { path: path.into(), text: String::from_utf8_lossy(&text).into_owned() })
+        };
+        let own = SourceText { path: unit.source.clone(), text: String::from_utf8_lossy(text).into_owned() };
+        let theirs = entry.headers.iter().map(|header| &header.path);
+        let theirs = theirs.filter(|path| !path.starts_with(&self.headers) && **path != unit.source);
+        let sources = std::iter::once(Ok(own)).chain(theirs.map(|path| read(path)));
+        Ok(Object {
+            path: entry.object,
+            said: entry.said,
+            command: entry.command,
+            sources: sources.collect::<Result<_, CompileError>>()?,
+            cached,
+        })
+    }
+}
+
+/// Where the user's cache is: `ARGUS_CACHE`, else the place that the desktop standard names.
+pub fn cache_directory() -> PathBuf {
+    let variable = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    variable("ARGUS_CACHE")
+        .or_else(|| variable("XDG_CACHE_HOME").map(|home| home.join("argus")))
+        .or_else(|| variable("HOME").map(|home| home.join(".cache/argus")))
+        .unwrap_or_else(|| env::temp_dir().join("argus-cache"))
+}
+
+/// Runs the compiler and returns what it said.
+fn run(command: &mut Command, unit: &Unit) -> Result<String, CompileError> {
+    let compiler = command.get_program().to_owned();
+    let cannot_start = |source: io::Error| CompileError::CannotStart {
+        compiler: compiler.to_string_lossy().into_owned(),
+        source,
+    };
+    // Messages in the words that other tools know.
+    let ran = command.env("LC_ALL", "C").stdin(Stdio::null()).output().map_err(cannot_start)?;
+    let Output { status, stderr, .. } = ran;
+    let said = String::from_utf8_lossy(&stderr).trim_end().to_owned();
+    if let Some(signal) = status.signal() {
+        return Err(CompileError::Killed { path: unit.source.clone(), signal });
+    }
+    if !status.success() {
+        let command = typed(command.get_program(), command.get_args(), Path::new(""));
+        return Err(CompileError::Failed { path: unit.source.clone(), command, said });
+    }
+    Ok(said)
+}
+
+/// A command line as it can be typed.
+fn typed<'a>(program: &'a OsStr, arguments: impl Iterator<Item = &'a OsStr>, last: &'a Path) -> String {
+    let words = std::iter::once(program).chain(arguments).chain([last.as_os_str()]);
+    let quoted = words.filter(|word| !word.is_empty()).map(|word| {
+        let word = word.to_string_lossy();
+        let plain = |sign: char| sign.is_ascii_alphanumeric() || "-_=+./,:@%".contains(sign);
+        match word.chars().all(plain) {
+            true => word.into_owned(),
+            false => format!("'{}'", word.replace('\'', r"'\''")),
+        }
+    });
+    quoted.collect::<Vec<_>>().join(" ")
+}
+
+/// The files in a list that the compiler wrote for make: `object: file file \` and so on.
+fn header_list(text: &str) -> Vec<PathBuf> {
+    let Some((_, files)) = text.split_once(": ") else { return Vec::new() };
+    let mut list = Vec::new();
+    let mut name = String::new();
+    let mut signs = files.chars().peekable();
+    while let Some(sign) = signs.next() {
+        match sign {
+            '\\' if signs.peek() == Some(&'\n') => {
+                signs.next();
+            }
+            '\\' if matches!(signs.peek(), Some(' ' | '#' | '\\')) => name.extend(signs.next()),
+            '$' if signs.peek() == Some(&'$') => name.extend(signs.next()),
+            sign if sign.is_whitespace() => {
+                if !name.is_empty() {
+                    list.push(PathBuf::from(std::mem::take(&mut name)));
+                }
+            }
+            sign => name.push(sign),
+        }
+    }
+    if !name.is_empty() {
+        list.push(name.into());
+    }
+    list.sort();
+    list.dedup();
+    list
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lists_for_make_are_read_with_their_escapes() {
+        let text = "a.so: /x/one.cpp \\\n /x/two\\ words.h /x/$$cash.h \\\n  /x/one.cpp\n";
+        let names: Vec<PathBuf> = ["/x/$cash.h", "/x/one.cpp", "/x/two words.h"].map(PathBuf::from).into();
+        assert_eq!(header_list(text), names);
+    }
+
+    #[test]
+    fn a_command_can_be_typed_again() {
+        let words = ["-DX=\"a b\"", "-O2"].map(OsStr::new);
+        assert_eq!(
+            typed(OsStr::new("g++"), words.into_iter(), Path::new("it's.cpp")),
+            r#"g++ '-DX="a b"' -O2 'it'\''s.cpp'"#
+        );
+    }
+}
