@@ -99,6 +99,27 @@ impl DType {
         Self::ALL.into_iter().find(|dtype| dtype.name().eq_ignore_ascii_case(name))
     }
 
+    /// The type as people type it: by its name or by a short one, such as `f32` or `bf16`, in any letter case.
+    pub fn from_typed(name: &str) -> Option<DType> {
+        const SHORT: [(&str, DType); 13] = [
+            ("f32", DType::F32),
+            ("f16", DType::F16),
+            ("bf16", DType::Bf16),
+            ("i8", DType::I8),
+            ("i16", DType::I16),
+            ("i32", DType::I32),
+            ("i64", DType::I64),
+            ("u8", DType::U8),
+            ("u16", DType::U16),
+            ("u32", DType::U32),
+            ("u64", DType::U64),
+            ("fp8", DType::Fp8E4M3Fn),
+            ("fp4", DType::Fp4E2M1),
+        ];
+        let short = SHORT.into_iter().find(|(short, _)| short.eq_ignore_ascii_case(name));
+        short.map(|(_, dtype)| dtype).or_else(|| DType::from_name(name))
+    }
+
     /// Whether the type holds floating-point numbers.
     pub const fn is_float(self) -> bool {
         matches!(

@@ -8,7 +8,9 @@ use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
 
 use argus_abi::{DType, FuncId, Kind, Role, Stage, TaskId};
+use argus_facts::kernel_info::is_called;
 use argus_facts::select::{Condition, KEYS, Subject, parse_range};
+use argus_facts::{FuncIds, TaskSelector};
 use rayon::prelude::*;
 use thiserror::Error;
 
@@ -96,6 +98,10 @@ impl Filter {
             self.conditions.iter().partition(|(_, test)| !matches!(test, Test::NotFinite(_)));
         let mut passed: Vec<&str> = Vec::new();
         for (text, test) in quick.into_iter().chain(slow) {
+            let Some(test) = test.resolved(dump) else {
+                let there = test.alternatives(dump, &left);
+                return Err(FilterError::Nothing { before: String::new(), condition: text.clone(), there });
+            };
             let matching: Vec<usize> =
                 left.par_iter().copied().filter(|&index| test.holds(dump, &dump.record(index))).collect();
             if matching.is_empty() {
@@ -114,6 +120,16 @@ impl Filter {
 }
 
 impl Test {
+    /// The same test with tasks by id where it counts them; `None` if the dump has not so many.
+    fn resolved(&self, dump: &Dump) -> Option<Test> {
+        match self {
+            Test::Shared(Condition::Task(tasks)) if tasks.counts() => {
+                resolve(tasks, dump).map(|tasks| Test::Shared(Condition::Task(tasks)))
+            }
+            other => Some(other.clone()),
+        }
+    }
+
     fn holds(&self, dump: &Dump, record: &Record) -> bool {
         match self {
             Test::Shared(condition) => condition.holds(&Candidate { dump, record }),
@@ -133,6 +149,19 @@ impl Test {
             };
         };
         match condition {
+            Condition::Task(TaskSelector::Numbers(_)) => {
+                format!("there are {} tasks, counted from 0; an id begins with 0x", tasks(dump).len())
+            }
+            Condition::Task(TaskSelector::OfKernel { kernel, .. }) => {
+                let all = tasks(dump);
+                match all.iter().filter(|(_, funcs)| runs(dump, funcs, kernel)).count() {
+                    0 => list(
+                        all.iter().map(|(_, funcs)| kernels(dump, funcs)).filter(|names| !names.is_empty()),
+                    ),
+                    1 => format!("there is 1 task of {kernel}, counted from 0"),
+                    count => format!("there are {count} tasks of {kernel}, counted from 0"),
+                }
+            }
             Condition::Task(_) => list(all().map(|record| record.task_id.to_string())),
             Condition::Kernel(_) => {
                 list(all().map(|record| dump.kernel_names(&record)).filter(|names| !names.is_empty()))
@@ -151,6 +180,37 @@ impl Test {
             }
         }
     }
+}
+
+/// The tasks that are meant, by their ids among all tasks of the run; `None` if there are not so many.
+pub fn resolve(selector: &TaskSelector, dump: &Dump) -> Option<TaskSelector> {
+    selector.resolve(tasks(dump).into_iter(), |funcs, name| runs(dump, funcs, name))
+}
+
+/// The tasks of the run that run kernels, in the order of ids. Where no graph describes them, those with records.
+fn tasks(dump: &Dump) -> Vec<(TaskId, FuncIds)> {
+    let described = dump.graph().map_or(&[][..], |graph| &graph.tasks);
+    let running = described.iter().filter(|task| !task.func_ids.is_empty());
+    let mut all: Vec<_> = running.map(|task| (task.id, task.func_ids)).collect();
+    all.extend(dump.records().map(|record| (record.task_id, record.func_ids)));
+    // The sort is stable: what the graph says stays in front.
+    all.sort_by_key(|(task, _)| *task);
+    all.dedup_by_key(|(task, _)| *task);
+    all
+}
+
+fn kernels(dump: &Dump, funcs: &[i32]) -> String {
+    argus_facts::kernel_info::joined_names(funcs, |id| dump.kernel_name(id))
+}
+
+/// Whether a task with these kernels runs what is called `name`: a kernel by its name, by its number where it has no
+/// name, or all of them as a listing shows them.
+fn runs(dump: &Dump, funcs: &[i32], name: &str) -> bool {
+    let named = |&id: &i32| match dump.kernel_name(id) {
+        Some(known) => is_called(known, name),
+        None => id.to_string() == name,
+    };
+    funcs.iter().any(named) || (name.contains('+') && is_called(&kernels(dump, funcs), name))
 }
 
 /// The different ones of `values`, ascending.
@@ -215,13 +275,7 @@ impl Subject for Candidate<'_> {
     }
 
     fn has_kernel(&self, name: &str) -> bool {
-        let named = |&id: &i32| match self.dump.kernel_name(id) {
-            Some(known) => known == name,
-            None => id.to_string() == name,
-        };
-        // Whatever a listing shows can be asked for: a name, the number of a kernel without one, all together.
-        let all_together = || name.contains('+') && self.dump.kernel_names(self.record) == name;
-        self.record.func_ids.iter().any(named) || all_together()
+        runs(self.dump, &self.record.func_ids, name)
     }
 
     fn has_func(&self, func: FuncId) -> bool {

@@ -56,6 +56,11 @@ pub fn find(kernels: &[KernelInfo], func_id: i32) -> Option<&KernelInfo> {
     kernels.get(at).filter(|kernel| kernel.func_id == func_id)
 }
 
+/// Whether a kernel of this name is the one that was asked for. Letter case does not matter to people.
+pub fn is_called(name: &str, asked: &str) -> bool {
+    name.eq_ignore_ascii_case(asked)
+}
+
 /// The different kernels of a task by name, joined with `+`; by number where `name` knows none.
 pub fn joined_names<'a>(func_ids: &[i32], name: impl Fn(i32) -> Option<&'a str>) -> String {
     let mut names = String::new();

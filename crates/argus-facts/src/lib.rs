@@ -27,6 +27,7 @@
 //! | [`call`] | one task as a reference sees it: arguments in, expected outputs out |
 //! | [`number`] | raw bits of every element type as numbers |
 //! | [`select`] | what of a run is captured: a level and selectors |
+//! | [`task_selector`] | tasks as people name them |
 //! | [`sink`] | where captured entries go |
 //! | [`ledger`] | what was captured and what was lost |
 //! | [`times`] | when what ran where |
@@ -43,6 +44,7 @@ pub mod number;
 pub mod select;
 pub mod sink;
 pub mod task;
+pub mod task_selector;
 pub mod times;
 
 pub use call::{Argument, Call, Expected, NoReference, References};
@@ -53,4 +55,5 @@ pub use ledger::{Ledger, RingLedger};
 pub use select::{Candidate, Condition, Decision, Level, Selection, Selector, SelectorError, Subject};
 pub use sink::Sink;
 pub use task::TaskInfo;
+pub use task_selector::TaskSelector;
 pub use times::{CaptureWait, CoreTimes, PartTime, RunTimes};

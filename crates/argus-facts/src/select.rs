@@ -9,6 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use argus_abi::{DType, FuncId, Kind, Role, Stage, TaskId};
 use thiserror::Error;
 
+use crate::kernel_info::is_called;
+use crate::task_selector::{TASK_FORMS, TaskSelector};
+
 /// How much of each argument is captured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Level {
@@ -70,7 +73,7 @@ impl Subject for Candidate<'_> {
     }
 
     fn has_kernel(&self, name: &str) -> bool {
-        self.kernels.iter().flatten().any(|kernel| *kernel == name)
+        self.kernels.iter().flatten().any(|kernel| is_called(kernel, name))
     }
 
     fn has_func(&self, func: FuncId) -> bool {
@@ -120,7 +123,7 @@ pub const KEYS: [&str; 10] =
 /// One condition, as `key=value` gives it.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Condition {
-    Task(RangeInclusive<TaskId>),
+    Task(TaskSelector),
     Kernel(String),
     Func(FuncId),
     Stage(Stage),
@@ -135,7 +138,7 @@ pub enum Condition {
 impl Condition {
     pub fn holds(&self, subject: &impl Subject) -> bool {
         match self {
-            Condition::Task(range) => range.contains(&subject.task()),
+            Condition::Task(tasks) => tasks.holds(subject.task()),
             Condition::Kernel(name) => subject.has_kernel(name),
             Condition::Func(func) => subject.has_func(*func),
             Condition::Stage(stage) => subject.stage() == *stage,
@@ -151,9 +154,7 @@ impl Condition {
     /// What `key=value` means; `None` if the key is not one of [`KEYS`], the reason if the value makes no sense.
     pub fn parse(key: &str, value: &str) -> Option<Result<Condition, &'static str>> {
         let parsed = match key {
-            "task" => parse_tasks(value)
-                .map(|ids| Condition::Task(TaskId::from_raw(*ids.start())..=TaskId::from_raw(*ids.end())))
-                .ok_or("a task is a hexadecimal id such as 0x0000000200000001, the start of one with a '*' behind it, or a range of two joined by '..'"),
+            "task" => TaskSelector::parse(value).map(Condition::Task).ok_or(TASK_FORMS),
             "kernel" if !value.is_empty() => Ok(Condition::Kernel(value.into())),
             "kernel" => Err("a kernel has a name"),
             "func-id" => value
@@ -172,9 +173,9 @@ impl Condition {
                 .map(Condition::Arg)
                 .ok_or("an argument is a number, or a range of two joined by '..'"),
             "kind" => Kind::from_name(value).map(Condition::Kind).ok_or("a kind is tensor or scalar"),
-            "dtype" => DType::from_name(value)
+            "dtype" => DType::from_typed(value)
                 .map(Condition::DType)
-                .ok_or("a dtype is a name such as FLOAT32 or BFLOAT16"),
+                .ok_or("a dtype is a name such as FLOAT32 or BFLOAT16, or a short one such as f32 or bf16"),
             "min-size" => parse_size(value).map(Condition::MinSize).ok_or(SIZE),
             "max-size" => parse_size(value).map(Condition::MaxSize).ok_or(SIZE),
             _ => return None,
@@ -183,7 +184,7 @@ impl Condition {
     }
 }
 
-const SIZE: &str = "a size is a number of bytes, KiB, MiB or GiB";
+const SIZE: &str = "a size is a number of bytes, or one followed by k, M or G (KiB, MiB, GiB)";
 
 /// Conditions that must all hold.
 #[derive(Debug)]
@@ -211,6 +212,26 @@ impl Selector {
             Condition::Kernel(name) => Some(name.as_str()),
             _ => None,
         })
+    }
+
+    /// The tasks that it asks for, where it does.
+    pub fn tasks(&self) -> impl Iterator<Item = &TaskSelector> {
+        self.conditions.iter().filter_map(|condition| match condition {
+            Condition::Task(tasks) => Some(tasks),
+            _ => None,
+        })
+    }
+
+    /// The text of the same selector with tasks by id where it counts them. `resolve` gives the ids.
+    pub fn resolved<E>(
+        &self,
+        resolve: impl Fn(&TaskSelector) -> Result<TaskSelector, E>,
+    ) -> Result<String, E> {
+        let parts = self.text.split(',').zip(&self.conditions).map(|(part, condition)| match condition {
+            Condition::Task(tasks) if tasks.counts() => Ok(format!("task={}", resolve(tasks)?)),
+            _ => Ok(part.to_owned()),
+        });
+        Ok(parts.collect::<Result<Vec<_>, _>>()?.join(","))
     }
 
     /// How many arguments it has matched.
@@ -243,25 +264,6 @@ fn parse_condition(selector: &str, part: &str) -> Result<Condition, SelectorErro
     }
 }
 
-/// An id, a range of ids, or the first digits of ids with a `*` behind them. Ids are hexadecimal, with or without
-/// `0x` and leading zeros; first digits are those of all sixteen.
-fn parse_tasks(text: &str) -> Option<RangeInclusive<u64>> {
-    let digits = |text: &str| {
-        let digits = text.strip_prefix("0x").unwrap_or(text);
-        let sound = (1..=16).contains(&digits.len()) && digits.bytes().all(|digit| digit.is_ascii_hexdigit());
-        Some((u64::from_str_radix(digits, 16).ok().filter(|_| sound)?, digits.len()))
-    };
-    match text.strip_suffix('*') {
-        Some(start) => {
-            let (first, len) = digits(start)?;
-            let open = 64 - 4 * len as u32;
-            let first = first.checked_shl(open).unwrap_or(0);
-            Some(first..=first | u64::MAX.checked_shr(64 - open).unwrap_or(0))
-        }
-        None => parse_range(text, |id| digits(id).map(|(id, _)| id)),
-    }
-}
-
 /// `a`, or `a..b` with both ends included.
 pub fn parse_range<T: Copy + PartialOrd>(
     text: &str,
@@ -274,9 +276,19 @@ pub fn parse_range<T: Copy + PartialOrd>(
     (first <= last).then_some(first..=last)
 }
 
-/// A number of bytes, with an optional unit.
+/// A number of bytes, with an optional unit in any letter case: `k` and `KiB` are 1024 bytes.
 pub fn parse_size(text: &str) -> Option<u64> {
-    let units = [("GiB", 1u64 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10), ("B", 1), ("", 1)];
+    let units = [
+        ("gib", 1u64 << 30),
+        ("mib", 1 << 20),
+        ("kib", 1 << 10),
+        ("g", 1 << 30),
+        ("m", 1 << 20),
+        ("k", 1 << 10),
+        ("b", 1),
+        ("", 1),
+    ];
+    let text = text.to_ascii_lowercase();
     let (digits, unit) =
         units.iter().find_map(|(name, unit)| text.strip_suffix(name).map(|digits| (digits, unit)))?;
     digits.trim().parse::<u64>().ok()?.checked_mul(*unit)
@@ -347,13 +359,17 @@ mod tests {
             ("task=0x0000000200000005", true),
             ("task=0x200000000..0x20000000f", true),
             ("task=0x200000006..0x20000000f", false),
-            ("task=200000005", true),
-            ("task=5", false),
             ("task=0x00000002*", true),
-            ("task=0000000200000005*", true),
-            ("task=00000003*", false),
+            ("task=0x2*", true),
+            ("task=0x0000000200000005*", true),
+            ("task=0x00000003*", false),
+            ("kernel=sf", true),
+            ("dtype=bf16", true),
+            ("dtype=f32", false),
             ("arg=0..2", false),
             ("min-size=512,max-size=1KiB", true),
+            ("min-size=1k", false),
+            ("max-size=1K", true),
             ("max-size=511", false),
         ] {
             let selector = Selector::parse(text).unwrap();
@@ -363,13 +379,23 @@ mod tests {
     }
 
     #[test]
+    fn counted_tasks_are_replaced_by_their_ids() {
+        let selector = Selector::parse("kernel=SF, task=SF:1,arg=2").unwrap();
+        assert!(selector.tasks().any(TaskSelector::counts));
+        let ids = TaskSelector::from(TaskId::new(2, 5));
+        let text = selector.resolved(|_| Ok::<_, ()>(ids.clone())).unwrap();
+        assert_eq!(text, "kernel=SF,task=0x200000005,arg=2");
+        assert_eq!(Selector::parse("task=0x1*").unwrap().resolved(|_| Err("asked")).unwrap(), "task=0x1*");
+    }
+
+    #[test]
     fn bad_selectors_say_what_is_wrong() {
         let message = |text: &str| Selector::parse(text).unwrap_err().to_string();
         assert_eq!(message("kernel"), "'kernel' in selector 'kernel' is not of the form key=value");
         assert!(message("colour=red").contains("unknown key 'colour'; known are task, kernel"));
-        assert!(message("task=zz").contains("hexadecimal id"));
-        assert!(message("task=*").contains("hexadecimal id"));
-        assert!(message("task=00000000000000001*").contains("hexadecimal id"));
+        assert!(message("task=zz").contains("a task is an id such as 0x200000001"));
+        assert!(message("task=*").contains("a task is an id"));
+        assert!(message("task=00000000000000001*").contains("a task is an id"));
         assert!(message("arg=5..2").contains("a range"));
         assert!(message("dtype=float99").contains("FLOAT32"));
         assert!(message("max-size=99999999999GiB").contains("number of bytes"));

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use argus_capture::{Account, CaptureError};
 use argus_dump::{DumpError, DumpSummary};
+use argus_facts::kernel_info::is_called;
 use argus_facts::{Level, Selection, SelectorError};
 use argus_runtime::KernelTable;
 use thiserror::Error;
@@ -58,7 +59,8 @@ impl RecordProblem {
 
     pub(crate) fn unknown_kernel(selection: &Selection, kernels: &KernelTable) -> Option<RecordProblem> {
         selection.selectors.iter().find_map(|selector| {
-            let kernel = selector.kernels().find(|name| kernels.iter().all(|entry| *entry.name != **name))?;
+            let kernel =
+                selector.kernels().find(|name| kernels.iter().all(|entry| !is_called(&entry.name, name)))?;
             Some(RecordProblem::UnknownKernel {
                 selector: selector.text().into(),
                 kernel: kernel.into(),

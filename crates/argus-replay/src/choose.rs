@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use argus_abi::TaskId;
 use argus_dump::read::{Dump, Ending};
-use argus_facts::{FuncIds, Graph, kernel_info::joined_names};
+use argus_facts::kernel_info::{is_called, joined_names};
+use argus_facts::{FuncIds, Graph, TaskSelector};
 use thiserror::Error;
 
 use crate::code::Code;
@@ -18,7 +19,7 @@ const LISTED: usize = 12;
 /// What is asked for. All that is given must hold.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct TaskChoice {
-    pub task: Option<TaskId>,
+    pub task: Option<TaskSelector>,
     /// The name of one of its kernels, or all of them as `A+B`.
     pub kernel: Option<String>,
     /// The numbers of its kernels: exactly these, in any order.
@@ -32,8 +33,10 @@ pub struct TaskChoice {
 pub enum SelectError {
     #[error("no task is named; there are {known}")]
     Nothing { known: String },
-    #[error("there is no task {task:#x}; there are {known}")]
-    NoTask { task: TaskId, known: String },
+    #[error("there is no task {task}; there are {known}")]
+    NoTask { task: TaskSelector, known: String },
+    #[error("there is no task {task}: there are {count} tasks, counted from 0; an id begins with 0x")]
+    NoNumber { task: TaskSelector, count: usize },
     #[error("no task runs a kernel '{name}'; the kernels of the dump are {known}")]
     NoKernel { name: String, known: String },
     #[error("no task runs exactly the kernels {set}; the sets in the dump are {known}")]
@@ -147,20 +150,29 @@ impl Listing {
             let named = runs_named.as_ref().is_none_or(|runs| runs(&listed.func_ids));
             named && func_ids.as_ref().is_none_or(|ids| same_set(&listed.func_ids, ids))
         };
-        if let Some(task) = *task {
-            let at = self.tasks.binary_search_by_key(&task, |listed| listed.task);
-            let found = at.map_err(|_| SelectError::NoTask { task, known: self.known_tasks() })?;
-            let found = self.tasks[found];
+        if let Some(task) = task {
+            let meant = self.resolve(task)?;
+            let named: Vec<Listed> =
+                self.tasks.iter().filter(|listed| meant.holds(listed.task)).copied().collect();
+            let Some(first) = named.first() else {
+                return Err(SelectError::NoTask { task: meant, known: self.known_tasks() });
+            };
             // A dump without kernels cannot contradict: the name then says which kernel to use.
-            if !found.func_ids.is_empty() && !runs(&found) {
+            let fits = |listed: &&Listed| listed.func_ids.is_empty() || runs(listed);
+            let fitting = named.iter().filter(fits).count();
+            if fitting == 0 {
                 let asked = match (kernel, func_ids) {
                     (Some(name), _) => format!("'{name}'"),
                     (None, ids) => set_text(ids.as_deref().unwrap_or_default()),
                 };
-                let runs = self.kernel_names(&found.func_ids);
-                return Err(SelectError::Contradiction { task, runs, asked });
+                let runs = self.kernel_names(&first.func_ids);
+                return Err(SelectError::Contradiction { task: first.task, runs, asked });
             }
-            return Ok(found);
+            let chosen = named.iter().find(|listed| fitting == 1 && fits(listed));
+            return chosen
+                .or_else(|| named.iter().filter(fits).nth(*nth))
+                .copied()
+                .ok_or(SelectError::Nth { nth: *nth, count: fitting });
         }
         if !self.knows_kernels() {
             return Err(SelectError::NoIds);
@@ -169,10 +181,7 @@ impl Listing {
             return Ok(*found);
         }
         Err(match (self.tasks.iter().filter(|listed| runs(listed)).count(), kernel, func_ids) {
-            (0, Some(name), _) => SelectError::NoKernel {
-                name: name.clone(),
-                known: self.distinct(|listed| self.kernel_names(&listed.func_ids)),
-            },
+            (0, Some(name), _) => self.no_kernel(name),
             (0, None, Some(ids)) => SelectError::NoSet {
                 set: set_text(ids),
                 known: self.distinct(|listed| set_text(&listed.func_ids)),
@@ -181,12 +190,40 @@ impl Listing {
         })
     }
 
+    /// The same tasks by id.
+    fn resolve(&self, task: &TaskSelector) -> Result<TaskSelector, SelectError> {
+        let tasks = self.tasks.iter().map(|listed| (listed.task, listed.func_ids));
+        let resolved = match task {
+            TaskSelector::OfKernel { kernel, .. } => {
+                let runs = self.runs_kernel(kernel);
+                task.resolve(tasks, |funcs, _| runs(funcs))
+            }
+            _ => task.resolve(tasks, |_, _| false),
+        };
+        resolved.ok_or_else(|| match task {
+            TaskSelector::OfKernel { kernel, number } => {
+                let runs = self.runs_kernel(kernel);
+                match self.tasks.iter().filter(|listed| runs(&listed.func_ids)).count() {
+                    0 if !self.knows_kernels() => SelectError::NoIds,
+                    0 => self.no_kernel(kernel),
+                    count => SelectError::Nth { nth: *number, count },
+                }
+            }
+            _ => SelectError::NoNumber { task: task.clone(), count: self.tasks.len() },
+        })
+    }
+
+    fn no_kernel(&self, name: &str) -> SelectError {
+        let known = self.distinct(|listed| self.kernel_names(&listed.func_ids));
+        SelectError::NoKernel { name: name.to_owned(), known }
+    }
+
     /// Tells whether a task runs what is called `name`. Names are looked up once, not per task.
     fn runs_kernel<'a>(&'a self, name: &'a str) -> impl Fn(&[i32]) -> bool + 'a {
         let ids: Vec<i32> =
-            self.names.iter().filter(|(_, known)| *known == name).map(|(&func, _)| func).collect();
+            self.names.iter().filter(|(_, known)| is_called(known, name)).map(|(&func, _)| func).collect();
         move |funcs| {
-            let whole = || name.contains('+') && self.kernel_names(funcs) == name;
+            let whole = || name.contains('+') && is_called(&self.kernel_names(funcs), name);
             funcs.iter().any(|func| ids.contains(func)) || whole()
         }
     }

@@ -3,6 +3,7 @@
 use argus_abi::args::KernelAbi;
 use argus_abi::{CoreType, Member};
 use argus_dump::read::Dump;
+use argus_facts::kernel_info::is_called;
 use argus_runtime::{KernelTable, Orchestration, Program};
 
 use crate::choose::SelectError;
@@ -42,13 +43,13 @@ impl Code {
         let entry = self
             .kernels
             .iter()
-            .find(|entry| *entry.name == *name)
+            .find(|entry| is_called(&entry.name, name))
             .ok_or_else(|| SelectError::NoKernel { name: name.into(), known: self.known() })?;
         let member = match entry.core_type {
             CoreType::Aic => Member::Aic,
             CoreType::Aiv => Member::Aiv0,
         };
-        Ok(MemberKernel { member, func_id: entry.func_id, name: name.into() })
+        Ok(MemberKernel { member, func_id: entry.func_id, name: entry.name.to_string() })
     }
 
     /// The kernels there are, for messages.

@@ -26,7 +26,7 @@
 //!
 //! let dump = Dump::open(path)?;
 //! let code = Code::from_program(&program);
-//! let wanted = TaskChoice { task: Some(dump.record(0).task_id), ..TaskChoice::default() };
+//! let wanted = TaskChoice { task: Some(dump.record(0).task_id.into()), ..TaskChoice::default() };
 //! let listed = Listing::from_dump(&dump).select(&wanted)?;
 //! let task = CapturedTask::from_dump(&dump, &listed, &code, None)?;
 //! let proof = replay(&task, &code.kernels, DEFAULT_CHIP, &Options::default(), 1)?;

@@ -18,6 +18,7 @@ use std::fmt;
 use std::str::FromStr;
 
 use argus_abi::TaskId;
+use argus_facts::kernel_info::is_called;
 use thiserror::Error;
 
 use crate::kernel_table::KernelTable;
@@ -156,7 +157,8 @@ fn names(kernels: &KernelTable) -> String {
 
 /// Checks what can be checked before anything runs.
 pub(crate) fn check(injections: &[Injection], kernels: &KernelTable) -> Result<(), InjectionError> {
-    let unknown = |injection: &&Injection| kernels.iter().all(|entry| *entry.name != *injection.kernel);
+    let unknown =
+        |injection: &&Injection| kernels.iter().all(|entry| !is_called(&entry.name, &injection.kernel));
     match injections.iter().find(unknown) {
         Some(injection) => {
             Err(InjectionError::NoKernel { injection: injection.clone(), known: names(kernels) })

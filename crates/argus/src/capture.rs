@@ -3,16 +3,21 @@
 use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
+use argus_abi::RuntimeKind;
 use argus_abi::capture::ENTRY_BYTES;
 use argus_dump::{DumpSummary, RunDirectory, StatsMode};
+use argus_facts::kernel_info::is_called;
 use argus_facts::select::parse_size;
-use argus_facts::{Level, with_causes};
+use argus_facts::{Level, Selector, TaskInfo, TaskSelector, with_causes};
 use argus_record::{Hint, Names, RecordProblem, RecordRequest, RecordedRun, record};
 use argus_runtime::{Collect, RunReport};
+use argus_scene::Case;
+use argus_scene::graph::graph;
 use argus_scene::play::Stage;
 
 use crate::cli::{DumpArgs, Stats, When};
 use crate::failure::Failure;
+use crate::output::counted;
 
 /// What was kept of one round.
 #[derive(Debug)]
@@ -62,6 +67,32 @@ impl Recording {
         };
         let output = args.output.clone();
         Ok(Some(Recording { request, names, rounds, output, directory: None, kept: Vec::new() }))
+    }
+
+    /// Replaces tasks that a selector counts by their ids. What is captured is decided while the graph grows, so the
+    /// tasks are counted in a run of their own, of which only the graph is kept.
+    pub fn count_tasks(&mut self, case: &Case, runtime: RuntimeKind) -> Result<(), Failure> {
+        let parsed = self.request.selectors.iter().map(|text| Selector::parse(text));
+        let parsed: Vec<Selector> = parsed.collect::<Result<_, _>>().map_err(Failure::usage)?;
+        if !parsed.iter().any(|selector| selector.tasks().any(TaskSelector::counts)) {
+            return Ok(());
+        }
+        let graph = graph(case, runtime).map_err(Failure::failed)?;
+        let running = || graph.tasks.iter().filter(|task| !task.func_ids.is_empty());
+        let resolve = |tasks: &TaskSelector| {
+            let all = running().map(|task| (task.id, task));
+            let runs = |task: &&TaskInfo, name: &str| {
+                let mut kernels = task.func_ids.iter().filter_map(|&id| graph.kernel(id));
+                kernels.any(|kernel| is_called(&kernel.name, name))
+            };
+            tasks.resolve(all, runs).ok_or_else(|| {
+                let count = counted(running().count() as u64, "task");
+                Failure::usage(anyhow!("the run has no task {tasks}; it has {count}, counted from 0"))
+            })
+        };
+        let resolved = parsed.iter().map(|selector| selector.resolved(resolve));
+        self.request.selectors = resolved.collect::<Result<_, _>>()?;
+        Ok(())
     }
 
     /// Runs one round and keeps its dump.
@@ -188,7 +219,9 @@ fn collect(args: &DumpArgs) -> Result<Collect, Failure> {
 /// A size as typed.
 pub fn size(text: &str) -> Result<u64, Failure> {
     parse_size(text).ok_or_else(|| {
-        Failure::usage(anyhow!("'{text}' is no size; write a number of bytes, or KiB, MiB, GiB behind it"))
+        Failure::usage(anyhow!(
+            "'{text}' is not a size; write a number of bytes, or one followed by k, M or G"
+        ))
     })
 }
 

@@ -79,12 +79,14 @@ impl From<PrepareError> for Failure {
 }
 
 /// "did you mean ...?", if one of the candidates resembles what was typed.
-pub fn did_you_mean<'a>(typed: &str, candidates: impl IntoIterator<Item = &'a str>) -> Option<String> {
+pub fn did_you_mean<S: AsRef<str>>(typed: &str, candidates: impl IntoIterator<Item = S>) -> Option<String> {
     const RESEMBLES: f64 = 0.8;
     let typed = typed.to_lowercase();
-    let rated = candidates.into_iter().map(|name| (strsim::jaro_winkler(&typed, &name.to_lowercase()), name));
+    let rated = candidates
+        .into_iter()
+        .map(|name| (strsim::jaro_winkler(&typed, &name.as_ref().to_lowercase()), name));
     let (likeness, name) = rated.max_by(|(a, _), (b, _)| a.total_cmp(b))?;
-    (likeness >= RESEMBLES).then(|| format!("did you mean '{name}'?"))
+    (likeness >= RESEMBLES).then(|| format!("did you mean '{}'?", name.as_ref()))
 }
 
 #[cfg(test)]

@@ -1,15 +1,18 @@
 //! From what was typed to an open dump, to some of its records, and to whether their payloads are there.
 
+use std::collections::BTreeSet;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use argus_dump::filter::Filter;
+use anyhow::anyhow;
+use argus_dump::filter::{Filter, FilterError};
 use argus_dump::read::{Dump, OpenError, PayloadError};
-use argus_facts::with_causes;
+use argus_facts::task_selector::TASK_FORMS;
+use argus_facts::{TaskSelector, with_causes};
 use serde_json::{Value, json};
 
 use crate::cli::FilterArgs;
-use crate::failure::Failure;
+use crate::failure::{Failure, did_you_mean};
 
 /// Where runs put their dumps unless told otherwise.
 const OUTPUTS: &str = "outputs";
@@ -28,9 +31,7 @@ pub fn open(path: Option<&Path>) -> Result<Dump, Failure> {
 fn no_newest(error: OpenError) -> Failure {
     let error = match error {
         OpenError::Io { source, .. } if source.kind() == ErrorKind::NotFound => {
-            anyhow::anyhow!(
-                "no dump was named, and there is no directory {OUTPUTS} here to take the newest from"
-            )
+            anyhow!("no dump was named, and there is no directory {OUTPUTS} here to take the newest from")
         }
         other => other.into(),
     };
@@ -47,6 +48,12 @@ fn cannot_read(path: &Path, error: OpenError) -> Failure {
         _ => None,
     };
     Failure::usage(error).hint(hint)
+}
+
+/// A task as typed.
+pub fn task(text: &str) -> Result<TaskSelector, Failure> {
+    TaskSelector::parse(text)
+        .ok_or_else(|| Failure::usage(anyhow!("'{text}' does not name a task: {TASK_FORMS}")))
 }
 
 /// The records that a filter means, by index. One that means none is wrong usage.
@@ -71,7 +78,20 @@ pub fn select(dump: &Dump, typed: &FilterArgs) -> Result<Vec<usize>, Failure> {
             filter.add(key, value).map_err(Failure::usage)?;
         }
     }
-    filter.select(dump).map_err(Failure::usage)
+    filter.select(dump).map_err(|error| {
+        let kernel = match &error {
+            FilterError::Nothing { condition, .. } => condition.strip_prefix("kernel="),
+            _ => None,
+        };
+        let meant = kernel.and_then(|typed| did_you_mean(typed, kernels(dump)));
+        Failure::usage(error).hint(meant)
+    })
+}
+
+/// The names of the kernels that ran, each once.
+fn kernels(dump: &Dump) -> BTreeSet<String> {
+    let ids: BTreeSet<i32> = dump.records().flat_map(|record| record.func_ids.to_vec()).collect();
+    ids.into_iter().filter_map(|id| dump.kernel_name(id)).map(str::to_owned).collect()
 }
 
 /// Payloads that a dump promises and does not have: its payload file is gone, ends too early, or holds other bytes
@@ -102,7 +122,7 @@ impl Unreadable {
             1 => " (and 1 more record is like it)".to_owned(),
             more => format!(" (and {more} more records are like it)"),
         };
-        Failure::failed(anyhow::anyhow!("{}{more}", self.first)).hint(format!(
+        Failure::failed(anyhow!("{}{more}", self.first)).hint(format!(
             "`argus verify {}` lists every defect; filters choose records that are whole",
             self.directory.display()
         ))

@@ -63,6 +63,9 @@ pub fn run(args: &RunArgs, registry: &Registry) -> Result<Summary, Failure> {
     let target = args.timeline.as_deref().map(Target::new).transpose()?;
     let names = Names { scene: scene.name.clone(), case: case.name.clone(), runtime: runtime.name().into() };
     let mut recording = Recording::new(&args.dump, names, options.rounds)?;
+    if let Some(recording) = &mut recording {
+        recording.count_tasks(&case, runtime)?;
+    }
     let interrupt = Interrupt::default();
     let mut progress = Progress::new(args.json, options.rounds);
     let mut injected = Vec::new();

@@ -20,7 +20,7 @@ fn assert_every_task(scene: &Scene, case: &Case, runtime: RuntimeKind, platform:
     let mut compared = 0;
     for task in graph.tasks.iter().filter(|task| !task.func_ids.is_empty()) {
         let about = format!("{} {} {runtime} {}: {:#x}", scene.name, case.name, platform.name, task.id);
-        let selection = TaskChoice { task: Some(task.id), ..TaskChoice::default() };
+        let selection = TaskChoice { task: Some(task.id.into()), ..TaskChoice::default() };
         let listed = listing.select(&selection).unwrap();
         let captured = CapturedTask::from_dump(&dump, &listed, &recorded.code, None)
             .unwrap_or_else(|error| panic!("{about}: {error}"));

@@ -16,7 +16,7 @@ fn failed(case: &str, runtime: RuntimeKind) -> (Recorded, CapturedTask) {
     let (case, runtime) = argus_scenes::scene("failures").unwrap().case(Some(case), Some(runtime)).unwrap();
     let recorded = Recorded::case("failures", &case, runtime, &A2A3SIM, &RecordRequest::default());
     let dump = recorded.dump();
-    let first = TaskChoice { task: Some(TaskId::new(0, 0)), ..TaskChoice::default() };
+    let first = TaskChoice { task: Some(TaskId::new(0, 0).into()), ..TaskChoice::default() };
     let listed = Listing::from_dump(&dump).select(&first).unwrap();
     let task = CapturedTask::from_dump(&dump, &listed, &recorded.code, None).unwrap();
     (recorded, task)

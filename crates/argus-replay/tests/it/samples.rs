@@ -111,7 +111,7 @@ fn check(directory: &Path, sample: &Sample, differ: &mut Vec<String>) -> usize {
     ids.dedup();
     let mut complete = 0;
     for id in ids {
-        let listed = listing.select(&TaskChoice { task: Some(id), ..TaskChoice::default() }).unwrap();
+        let listed = listing.select(&TaskChoice { task: Some(id.into()), ..TaskChoice::default() }).unwrap();
         let mut task = CapturedTask::from_dump(&dump, &listed, &code, None).unwrap();
         let kernel = task.identity.kernel_names();
         let about = format!("{} {id:#x} {kernel}", sample.directory);

@@ -2,6 +2,7 @@
 
 use argus_abi::{RuntimeKind, TaskId};
 use argus_chip::A2A3SIM;
+use argus_facts::TaskSelector;
 use argus_replay::{Hint, Listing, TaskChoice};
 
 use crate::setup::Recorded;
@@ -14,16 +15,35 @@ fn tasks_are_found_by_id_by_name_and_by_their_exact_set() {
     let kernel =
         |name: &str, nth| find(TaskChoice { kernel: Some(name.into()), nth, ..TaskChoice::default() });
     let set = |ids: &[i32]| find(TaskChoice { func_ids: Some(ids.into()), ..TaskChoice::default() });
-    let task = |id| find(TaskChoice { task: Some(id), ..TaskChoice::default() });
+    let task = |id: TaskId| find(TaskChoice { task: Some(id.into()), ..TaskChoice::default() });
+    let typed = |text: &str| {
+        let task = TaskSelector::parse(text);
+        find(TaskChoice { task, ..TaskChoice::default() })
+    };
 
     // Three blocks of context: three rounds of QK, SF, PV, UP.
     let all: Vec<TaskId> = (0..3).map(|nth| kernel("SF", nth).unwrap()).collect();
     assert!(all.is_sorted() && all[0] < all[1] && all[1] < all[2], "{all:?}");
     assert_eq!(task(all[1]), Ok(all[1]));
     assert_eq!(set(&[1]), Ok(all[0]));
+    assert_eq!(kernel("sf", 1), Ok(all[1]));
+
+    // The same names as everywhere.
+    let dump = recorded.dump();
+    let running = dump.graph().unwrap().tasks.iter().filter(|task| !task.func_ids.is_empty());
+    let ids: Vec<TaskId> = running.map(|task| task.id).collect();
+    let number = ids.iter().position(|&id| id == all[2]).unwrap();
+    assert_eq!(typed("SF:2"), Ok(all[2]));
+    assert_eq!(typed(&number.to_string()), Ok(all[2]));
+    assert_eq!(typed(&format!("{:#x}*", all[2])), Ok(all[2]));
 
     let says = |result: Result<TaskId, argus_replay::SelectError>| result.unwrap_err().to_string();
     assert_eq!(says(kernel("SF", 3)), "there is no task number 3: 3 fit, counted from 0");
+    assert_eq!(says(typed("SF:3")), says(kernel("SF", 3)));
+    assert_eq!(says(typed("XX:0")), says(kernel("XX", 0)));
+    let beyond =
+        format!("there is no task 99: there are {} tasks, counted from 0; an id begins with 0x", ids.len());
+    assert_eq!(says(typed("99")), beyond);
     let unknown = says(kernel("XX", 0));
     assert_eq!(unknown, "no task runs a kernel 'XX'; the kernels of the dump are PV, QK, SF, UP");
     let unset = says(set(&[0, 1]));
@@ -34,8 +54,11 @@ fn tasks_are_found_by_id_by_name_and_by_their_exact_set() {
     let nothing = find(TaskChoice::default()).unwrap_err();
     assert!(nothing.to_string().starts_with("no task is named; there are 0x"), "{nothing}");
     assert_eq!(nothing.hint(), Some(Hint::NameTask));
-    let other =
-        says(find(TaskChoice { task: Some(all[0]), kernel: Some("QK".into()), ..TaskChoice::default() }));
+    let other = says(find(TaskChoice {
+        task: Some(all[0].into()),
+        kernel: Some("QK".into()),
+        ..TaskChoice::default()
+    }));
     assert_eq!(other, format!("task {:#x} runs SF, not 'QK'", all[0]));
 }
 

@@ -10,6 +10,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
 
 use argus_abi::{MAX_DIMS, Overlap, Role, TaskId, Tensor};
+use argus_facts::kernel_info::is_called;
 use argus_gm::{Fill, GlobalMemory, view};
 use argus_sync::relock;
 
@@ -97,7 +98,7 @@ impl Injector {
         let Work::Kernels(launch) = &task.work else { return };
         let runs = |name: &str| {
             let mut members = launch.members().filter_map(|(_, func)| self.kernels.get(func));
-            members.any(|entry| *entry.name == *name)
+            members.any(|entry| is_called(&entry.name, name))
         };
         let state = &mut *relock(self.state.lock());
         for (index, injection) in self.injections.iter().enumerate() {

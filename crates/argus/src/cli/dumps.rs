@@ -4,15 +4,18 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+/// How a task is named, in every command that takes one.
+pub const TASK_HELP: &str = "Task: its id (0x200000001), the beginning of one (0x2*), its number in the order of ids, \
+                             counted from 0 (5), the n-th task of a kernel (SF:1), or a range (0x1..0x4, 3..7)";
+
 /// Which records: all conditions must hold.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Filters (all must hold)")]
 pub struct FilterArgs {
-    /// Task by id, by the beginning of its id with a `*`, or a range of two ids: 0x200000001, 0x00000002*, 0x1..0x4
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "TASK", help = TASK_HELP)]
     pub task: Option<String>,
 
-    /// Name of a kernel
+    /// Name of a kernel, in any letter case
     #[arg(long, value_name = "NAME")]
     pub kernel: Option<String>,
 
@@ -36,7 +39,7 @@ pub struct FilterArgs {
     #[arg(long, value_name = "KIND")]
     pub kind: Option<String>,
 
-    /// FLOAT32, BFLOAT16, ...
+    /// FLOAT32 or f32, BFLOAT16 or bf16, ...
     #[arg(long, value_name = "NAME")]
     pub dtype: Option<String>,
 
@@ -48,11 +51,11 @@ pub struct FilterArgs {
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub index: Option<String>,
 
-    /// At least so many bytes, KiB, MiB or GiB
+    /// At least this many bytes: 512, 1k, 2MiB
     #[arg(long, value_name = "SIZE")]
     pub min_size: Option<String>,
 
-    /// At most so many bytes, KiB, MiB or GiB
+    /// At most this many bytes: 512, 1k, 2MiB
     #[arg(long, value_name = "SIZE")]
     pub max_size: Option<String>,
 }

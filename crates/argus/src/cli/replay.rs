@@ -5,17 +5,17 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 use super::chips;
+use super::dumps::TASK_HELP;
 use super::workspace::WorkspaceArgs;
 
 /// Which task, and what stands in for what a dump does not say. Shared by all commands about one task.
 #[derive(Debug, Default, Args)]
 #[command(next_help_heading = "Task")]
 pub struct TaskArgs {
-    /// Task by its id: 0x200000001, or a decimal number
-    #[arg(long, value_name = "ID")]
+    #[arg(long, value_name = "TASK", help = TASK_HELP)]
     pub task: Option<String>,
 
-    /// Name of a kernel of the task
+    /// Name of a kernel of the task, in any letter case
     #[arg(long, value_name = "NAME")]
     pub kernel: Option<String>,
 

@@ -9,6 +9,7 @@ use argus_abi::args::KernelAbi;
 use argus_abi::{RuntimeKind, TaskId};
 use argus_chip::{Chip, ChipError, DEFAULT_CHIP};
 use argus_dump::read::{Dump, RunFacts};
+use argus_facts::TaskSelector;
 use argus_record::{Names, RecordRequest, record};
 use argus_replay::{
     Capsule, CapturedTask, Code, Identity, Listing, ReplayError, SelectError, Substitute, TaskChoice, spec,
@@ -131,21 +132,11 @@ fn read_spec(path: &Path) -> Result<Vec<argus_replay::Argument>, Failure> {
 
 fn selection(args: &TaskArgs) -> Result<TaskChoice, Failure> {
     Ok(TaskChoice {
-        task: args.task.as_deref().map(task_id).transpose()?,
+        task: args.task.as_deref().map(input::task).transpose()?,
         kernel: args.kernel.clone(),
         func_ids: (!args.func_id.is_empty()).then(|| args.func_id.clone()),
         nth: args.nth,
     })
-}
-
-fn task_id(text: &str) -> Result<TaskId, Failure> {
-    let parsed = match text.strip_prefix("0x").or_else(|| text.strip_prefix("0X")) {
-        Some(digits) => u64::from_str_radix(digits, 16),
-        None => text.parse(),
-    };
-    parsed
-        .map(TaskId::from_raw)
-        .map_err(|_| Failure::usage(anyhow!("'{text}' is no task id; write 0x200000001 or a decimal number")))
 }
 
 fn of_dump(
@@ -213,7 +204,13 @@ fn without_code(
 }
 
 fn unselected(error: SelectError, dump: &Dump) -> Failure {
-    cannot_replay(error).also(format!("`argus view {}` lists the tasks", dump.directory().display()))
+    let meant = match &error {
+        SelectError::NoKernel { name, known } => did_you_mean(name, known.split(", ")),
+        _ => None,
+    };
+    let failure = cannot_replay(error);
+    let failure = meant.into_iter().fold(failure, Failure::also);
+    failure.also(format!("`argus view {}` lists the tasks", dump.directory().display()))
 }
 
 /// What the scene knows of tasks that the dump does not describe: their kernels and blocks, by id.
@@ -295,13 +292,18 @@ fn capture(
     directory: &Path,
 ) -> Result<(), Failure> {
     let kernel = selection.kernel.as_deref().and_then(|names| names.split('+').next());
-    let selector = match (selection.task, kernel, selection.func_ids.as_deref()) {
-        (Some(task), ..) => format!("task={task:#x}"),
-        (None, Some(kernel), _) => format!("kernel={kernel}"),
-        (None, None, Some([first, ..])) => format!("func-id={first}"),
+    let selector = match (&selection.task, kernel, selection.func_ids.as_deref()) {
+        // Tasks are counted in the finished graph: until then any may be the one.
+        (Some(TaskSelector::Numbers(_)), ..) => None,
+        (Some(TaskSelector::OfKernel { kernel, .. }), ..) => {
+            kernel.split('+').next().map(|kernel| format!("kernel={kernel}"))
+        }
+        (Some(task), ..) => Some(format!("task={task}")),
+        (None, Some(kernel), _) => Some(format!("kernel={kernel}")),
+        (None, None, Some([first, ..])) => Some(format!("func-id={first}")),
         _ => return Ok(()),
     };
-    let request = RecordRequest { selectors: vec![selector], ..RecordRequest::default() };
+    let request = RecordRequest { selectors: selector.into_iter().collect(), ..RecordRequest::default() };
     let names = Names { scene: scene.name.clone(), case: case.name.clone(), runtime: runtime.name().into() };
     let options = PlayOptions { skip_golden: true, ..PlayOptions::default() };
     let mut problems = Vec::new();

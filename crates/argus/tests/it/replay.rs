@@ -134,8 +134,12 @@ fn what_cannot_be_replayed_is_exit_code_2_and_says_why() {
     for (line, says) in [
         ("replay nowhere --task 0", "'nowhere' is neither a dump, nor a capsule, nor a scene"),
         ("replay run", "name a task with --task ID, --kernel NAME or --func-id"),
-        ("replay run --task 7", "there is no task 0x7; there are 0x0 (add), 0x1 (add_scalar_inplace)"),
-        ("replay run --task x", "'x' is no task id"),
+        ("replay run --task 0x7", "there is no task 0x7; there are 0x0 (add), 0x1 (add_scalar_inplace)"),
+        (
+            "replay run --task 7",
+            "there is no task 7: there are 2 tasks, counted from 0; an id begins with 0x",
+        ),
+        ("replay run --task x", "'x' does not name a task: a task is an id such as 0x200000001"),
         (
             "replay run --kernel mul",
             "no task runs a kernel 'mul'; the kernels of the dump are add, add_scalar",

@@ -29,12 +29,23 @@ fn each_filter_means_the_records_that_the_manifest_says() {
         |entry: &Value| raw.values(entry).is_some_and(|values| values.iter().any(|value| !value.is_finite()));
     type Holds<'a> = &'a dyn Fn(&Value, &Value) -> bool;
     // In the second place what must hold of the record as it is listed and of its entry in the manifest.
-    let filters: [(&str, Holds<'_>); 20] = [
+    let filters: [(&str, Holds<'_>); 27] = [
         ("--task 0x0000000200000001", &|_, entry| task(entry) == 0x2_0000_0001),
         ("--task 0x200000001", &|_, entry| task(entry) == 0x2_0000_0001),
         ("--task 0x000000020000000*", &|_, entry| task(entry) >> 4 == 0x2000_0000),
         ("--task 0x200000002..0x200000005", &|_, entry| {
             (0x2_0000_0002..=0x2_0000_0005).contains(&task(entry))
+        }),
+        // Before 0x200000000 there is a task without kernels, which is not counted.
+        ("--task 0x2*", &|_, entry| task(entry) >> 32 == 2),
+        ("--task SF:1", &|_, entry| task(entry) == 0x2_0000_0005),
+        ("--task sf:1", &|_, entry| task(entry) == 0x2_0000_0005),
+        ("--task 5", &|_, entry| task(entry) == 0x2_0000_0005),
+        ("--kernel sf", &|_, entry| entry["func_id"].as_array().unwrap().contains(&1.into())),
+        ("--dtype bf16", &|_, entry| entry["dtype"] == "BFLOAT16"),
+        ("--min-size 1k", &|_, entry| {
+            entry["kind"] == "tensor"
+                && entry["numel"].as_u64().unwrap() * if entry["dtype"] == "BFLOAT16" { 2 } else { 4 } >= 1024
         }),
         ("--kernel SF", &|_, entry| entry["func_id"].as_array().unwrap().contains(&1.into())),
         ("--func-id 3", &|_, entry| entry["func_id"].as_array().unwrap().contains(&3.into())),
@@ -104,8 +115,14 @@ fn what_matches_nothing_says_what_there_is() {
     let home = Home::new();
     for (filter, message) in [
         ("--task 0x99", "no record has task=0x99; there are 0x0000000200000000, 0x0000000200000001, "),
-        ("--task zebra", "task=zebra makes no sense: a task is a hexadecimal id such as 0x0000000200000001"),
-        ("--kernel sf", "no record has kernel=sf; there are PV, QK, SF, UP\n"),
+        ("--task zebra", "task=zebra makes no sense: a task is an id such as 0x200000001, "),
+        (
+            "--task 200000001",
+            "no record has task=200000001; there are 12 tasks, counted from 0; an id begins with 0x",
+        ),
+        ("--task SF:3", "no record has task=SF:3; there are 3 tasks of SF, counted from 0\n"),
+        ("--task XX:0", "no record has task=XX:0; there are PV, QK, SF, UP\n"),
+        ("--kernel SFF", "no record has kernel=SFF; there are PV, QK, SF, UP\n\nhint: did you mean 'SF'?\n"),
         ("--func-id 9", "no record has func-id=9; there are 0, 1, 2, 3\n"),
         ("--func-id -1", "func-id=-1 makes no sense: a func_id is a number from 0 to 1023"),
         ("--stage during", "stage=during makes no sense: a stage is before, after, "),
