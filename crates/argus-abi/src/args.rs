@@ -10,16 +10,33 @@ use crate::tensor::Tensor;
 
 /// Slots of a kernel's argument array.
 pub const SLOTS: usize = 50;
-/// Most tensors of one task.
-pub const MAX_TENSORS: usize = 16;
-/// Most scalars of one task.
-pub const MAX_SCALARS: usize = 32;
 /// The slot that points to the [`LocalContext`].
 pub const LOCAL_CONTEXT_SLOT: usize = 48;
+/// Most arguments of one task, tensors and scalars together: the slots before the contexts.
+pub const MAX_ARGS: usize = LOCAL_CONTEXT_SLOT;
 /// The slot that points to the [`GlobalContext`].
 pub const GLOBAL_CONTEXT_SLOT: usize = 49;
 /// Most arguments of a host_build_graph task, whose slots hold raw pointers and scalars in any order.
 pub const MAX_RAW_ARGS: usize = 16;
+
+/// How the slots of a task may be shared between tensors and scalars.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ArgLimits {
+    pub tensors: usize,
+    pub scalars: usize,
+}
+
+impl ArgLimits {
+    pub const JUNE: ArgLimits = ArgLimits { tensors: 16, scalars: 32 };
+    pub const AUGUST: ArgLimits = ArgLimits { tensors: 32, scalars: 16 };
+    /// The boundary of a graph within a graph, which no kernel sees.
+    pub const GRAPH: ArgLimits = ArgLimits { tensors: 128, scalars: 64 };
+}
+
+const _: () = {
+    assert!(ArgLimits::JUNE.tensors + ArgLimits::JUNE.scalars <= MAX_ARGS);
+    assert!(ArgLimits::AUGUST.tensors + ArgLimits::AUGUST.scalars <= MAX_ARGS);
+};
 
 /// What differs from block to block of one task.
 #[derive(Clone, Copy, Debug, Default, FromBytes, IntoBytes, Immutable, KnownLayout)]

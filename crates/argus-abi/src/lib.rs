@@ -51,7 +51,9 @@ pub mod task;
 pub mod tensor;
 pub mod view;
 
-pub use args::{ArgDirection, DispatchPayload, GlobalContext, KernelArgs, LocalContext, TensorArgType};
+pub use args::{
+    ArgDirection, ArgLimits, DispatchPayload, GlobalContext, KernelArgs, LocalContext, TensorArgType,
+};
 pub use cores::{CoreSet, MAX_CORES};
 pub use dtype::DType;
 pub use fatal::FatalCode;

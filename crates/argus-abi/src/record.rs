@@ -66,6 +66,15 @@ spelled_enum! {
         Running = 1, "running";
         /// It never started.
         Waiting = 2, "waiting";
+        /// Its condition did not hold: it was complete without having run.
+        Skipped = 3, "skipped";
+    }
+}
+
+impl TaskState {
+    /// Whether tasks that wait for it may run.
+    pub const fn is_done(self) -> bool {
+        matches!(self, TaskState::Completed | TaskState::Skipped)
     }
 }
 

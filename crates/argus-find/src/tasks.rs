@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use argus_abi::{EdgeReason, Kind, Stage, TaskId, TaskState};
+use argus_abi::{EdgeReason, Kind, Stage, TaskId};
 use argus_dump::read::{Dump, Record};
 use argus_facts::{Edge, FuncIds, Graph};
 use rustc_hash::FxHashMap;
@@ -80,7 +80,7 @@ impl Tasks {
                 let task = &mut list[at];
                 task.blocks = known.blocks;
                 task.dispatch = known.dispatch_order;
-                task.completed = known.state == TaskState::Completed;
+                task.completed = known.state.is_done();
                 if task.func_ids.is_empty() {
                     task.func_ids = known.func_ids;
                     task.kernel = graph.kernel_names(&known.func_ids);

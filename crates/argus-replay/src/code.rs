@@ -4,7 +4,7 @@ use argus_abi::args::KernelAbi;
 use argus_abi::{CoreType, Member};
 use argus_dump::read::Dump;
 use argus_facts::kernel_info::is_called;
-use argus_runtime::{KernelTable, Orchestration, Program};
+use argus_runtime::{KernelTable, Program};
 
 use crate::choose::SelectError;
 use crate::task::MemberKernel;
@@ -18,13 +18,7 @@ pub struct Code {
 
 impl Code {
     pub fn from_program(program: &Program) -> Code {
-        let abi = match program.orchestration {
-            Orchestration::HostBuildGraph(_) => KernelAbi::Raw,
-            Orchestration::AicpuBuildGraph(_) | Orchestration::TensormapAndRingbuffer(_) => {
-                KernelAbi::Tensors
-            }
-        };
-        Code { kernels: program.kernels.clone(), abi }
+        Code { kernels: program.kernels.clone(), abi: program.orchestration.kernel_abi() }
     }
 
     /// No kernel at all, for a task whose code nobody has: its arguments can still be read. How it takes them

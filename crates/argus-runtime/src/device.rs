@@ -240,7 +240,9 @@ impl Device {
         };
         let schedulers = match program.orchestration {
             // Every control thread schedules.
-            Orchestration::HostBuildGraph(_) => control_threads as usize,
+            Orchestration::HostBuildGraph(_) | Orchestration::HostBuildTensorGraph(_) => {
+                control_threads as usize
+            }
             // One orchestrates; if there is no other, it schedules too.
             _ => (control_threads as usize - 1).max(1),
         };
@@ -365,8 +367,9 @@ fn collect(
             memory.read(tensor.addr, &mut host.bytes)?;
         }
     }
-    for pair in pairs {
-        memory.read(pair.device_addr, &mut args.tensors[pair.argument].bytes)?;
+    for TensorPair { argument, offset, device_addr, bytes } in pairs {
+        let place = &mut args.tensors[*argument].bytes[*offset as usize..][..*bytes as usize];
+        memory.read(*device_addr, place)?;
     }
     Ok(())
 }
@@ -403,12 +406,19 @@ impl Job {
     }
 
     fn build(&self, scheduler: &Arc<Scheduler>, worker: usize) -> Result<(), RunError> {
-        let frame =
-            || Frame::new(Arc::clone(scheduler), self.config.clone(), Arc::clone(&self.memory), worker);
+        let ahead = matches!(self.orchestration, Orchestration::HostBuildTensorGraph(_));
+        let frame = || {
+            Frame::new(Arc::clone(scheduler), self.config.clone(), Arc::clone(&self.memory), worker, ahead)
+        };
         match &self.orchestration {
             Orchestration::TensormapAndRingbuffer(entry) => {
                 let mut trb = Trb::new(frame()?);
                 trb.scope(ScopeMode::Auto, |trb| entry(trb, &self.entry))?;
+            }
+            Orchestration::HostBuildTensorGraph(entry) => {
+                let mut trb = Trb::new(frame()?);
+                trb.scope(ScopeMode::Auto, |trb| entry(trb, &self.entry))?;
+                trb.start();
             }
             Orchestration::AicpuBuildGraph(entry) => {
                 let mut abg = Abg::new(frame()?);

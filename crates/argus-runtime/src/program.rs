@@ -20,6 +20,8 @@ pub type Entry<B> = Arc<dyn Fn(&mut B, &EntryArgs) -> Result<(), Fatal> + Send +
 #[derive(Clone)]
 pub enum Orchestration {
     HostBuildGraph(Entry<Hbg>),
+    /// A host-built graph whose edges and memory come as in tensormap_and_ringbuffer.
+    HostBuildTensorGraph(Entry<Trb>),
     AicpuBuildGraph(Entry<Abg>),
     TensormapAndRingbuffer(Entry<Trb>),
 }
@@ -27,10 +29,22 @@ pub enum Orchestration {
 impl fmt::Debug for Orchestration {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(match self {
-            Orchestration::HostBuildGraph(_) => "host_build_graph",
+            Orchestration::HostBuildGraph(_) | Orchestration::HostBuildTensorGraph(_) => "host_build_graph",
             Orchestration::AicpuBuildGraph(_) => "aicpu_build_graph",
             Orchestration::TensormapAndRingbuffer(_) => "tensormap_and_ringbuffer",
         })
+    }
+}
+
+impl Orchestration {
+    /// How the kernels of its tasks get their arguments.
+    pub fn kernel_abi(&self) -> KernelAbi {
+        match self {
+            Orchestration::HostBuildGraph(_) => KernelAbi::Raw,
+            Orchestration::HostBuildTensorGraph(_)
+            | Orchestration::AicpuBuildGraph(_)
+            | Orchestration::TensormapAndRingbuffer(_) => KernelAbi::Tensors,
+        }
     }
 }
 
@@ -44,12 +58,7 @@ pub struct Program {
 impl Program {
     /// The kernels as a dump describes them, sorted by number.
     pub fn kernel_infos(&self) -> Vec<KernelInfo> {
-        let abi = match self.orchestration {
-            Orchestration::HostBuildGraph(_) => KernelAbi::Raw,
-            Orchestration::AicpuBuildGraph(_) | Orchestration::TensormapAndRingbuffer(_) => {
-                KernelAbi::Tensors
-            }
-        };
+        let abi = self.orchestration.kernel_abi();
         let info = |entry: &KernelEntry| KernelInfo {
             func_id: entry.func_id.0,
             name: entry.name.to_string(),
@@ -107,6 +116,16 @@ impl EntryArgs {
     /// A tensor argument in device memory.
     pub fn tensor(&self, index: usize) -> Result<&Tensor, Fatal> {
         self.device.get(index).ok_or_else(|| missing("tensor", index, self.device.len()))
+    }
+
+    /// All tensor arguments in device memory.
+    pub fn tensors(&self) -> &[Tensor] {
+        &self.device
+    }
+
+    /// All tensor arguments in host memory.
+    pub fn host_tensors(&self) -> &[HostTensor] {
+        &self.host
     }
 
     /// The bytes of a tensor argument in host memory.

@@ -12,6 +12,7 @@
 
 pub mod capture;
 pub mod clock;
+pub mod condition;
 pub mod control_thread;
 pub mod cores;
 pub mod crew;
@@ -176,7 +177,13 @@ impl Scheduler {
 
     fn make_ready(&self, task: Arc<Task>) {
         self.account.enter_flight();
-        self.queue(task);
+        if task.args.condition.as_ref().is_some_and(|condition| !condition.holds()) {
+            task.skip();
+            self.queues.pure.push(task);
+            self.bell.ring();
+        } else {
+            self.queue(task);
+        }
     }
 
     /// The kernels of a task whose last part has finished run once more. It stays in flight all the while.

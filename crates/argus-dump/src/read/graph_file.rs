@@ -145,7 +145,9 @@ impl TaskText<'_> {
             scope_depth: self.scope_depth,
             tensors: self.tensors,
             scalars: self.scalars,
-            state: self.state.word(TaskState::from_name, "\"completed\", \"running\" or \"waiting\"")?,
+            state: self
+                .state
+                .word(TaskState::from_name, "\"completed\", \"running\", \"waiting\" or \"skipped\"")?,
         })
     }
 }

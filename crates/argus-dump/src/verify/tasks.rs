@@ -1,6 +1,6 @@
 //! Is every argument of every task there, once, and in the order of time?
 
-use argus_abi::args::{MAX_SCALARS, MAX_TENSORS};
+use argus_abi::args::MAX_ARGS;
 use argus_abi::{Kind, Role, Stage, TaskId, TaskState};
 use argus_facts::{Graph, TaskInfo};
 use rayon::prelude::*;
@@ -97,9 +97,7 @@ fn times(graph: &Graph, findings: &mut Findings) {
     }
     for edge in &graph.edges {
         let (Some(from), Some(to)) = (graph.task(edge.from), graph.task(edge.to)) else { continue };
-        if to.dispatch_order.is_some()
-            && (from.state != TaskState::Completed || from.finished_ns > to.dispatched_ns)
-        {
+        if to.dispatch_order.is_some() && (!from.state.is_done() || from.finished_ns > to.dispatched_ns) {
             findings.defect("tasks that did not wait", None, || {
                 format!(
                     "task {} was dispatched at {} ns, before task {} that it waits for was \
@@ -135,8 +133,8 @@ impl Skips {
 
 /// Every argument of the task at every stage at which its role is captured.
 fn complete(dump: &Dump, task: &TaskInfo, records: &[Record], skips: &Skips, findings: &mut Findings) {
-    // A task without kernels moves no data; one that never started has nothing to show.
-    if task.func_ids.is_empty() || task.state == TaskState::Waiting {
+    // A task without kernels moves no data; one that never ran has nothing to show.
+    if task.func_ids.is_empty() || matches!(task.state, TaskState::Waiting | TaskState::Skipped) {
         return;
     }
     // What was lost on the way is counted, not named.
@@ -145,14 +143,14 @@ fn complete(dump: &Dump, task: &TaskInfo, records: &[Record], skips: &Skips, fin
         _ => Severity::Warning,
     };
     let arguments = usize::from(task.tensors) + usize::from(task.scalars);
-    if arguments > MAX_TENSORS + MAX_SCALARS {
+    if arguments > MAX_ARGS {
         findings.defect("tasks with too many arguments", None, || {
             format!("task {} says that it has {arguments} arguments", task.id)
         });
         return;
     }
     // Of each argument its role and the stages at which it is there.
-    let mut seen = [(None::<Role>, [false; 2]); MAX_TENSORS + MAX_SCALARS];
+    let mut seen = [(None::<Role>, [false; 2]); MAX_ARGS];
     for record in records {
         match seen[..arguments].get_mut(record.arg_index as usize) {
             Some((role, stages)) => {

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Instant;
 
-use argus_abi::args::{KernelAbi, MAX_RAW_ARGS, MAX_SCALARS, MAX_TENSORS};
+use argus_abi::args::{KernelAbi, MAX_ARGS, MAX_RAW_ARGS};
 use argus_abi::{FatalCode, TaskId};
 use argus_gm::GlobalMemory;
 
@@ -80,9 +80,9 @@ fn check(task: &Alone, kernels: &KernelTable, clusters: u32) -> Result<(), Fatal
     let Alone { launch, args, .. } = task;
     let (tensors, scalars) = (args.tensors.len(), args.scalars.len());
     match launch.abi {
-        KernelAbi::Tensors if tensors > MAX_TENSORS || scalars > MAX_SCALARS => {
+        KernelAbi::Tensors if tensors + scalars > MAX_ARGS => {
             return Err(Fatal::invalid(format!(
-                "a task has at most {MAX_TENSORS} tensors and {MAX_SCALARS} scalars, not {tensors} and {scalars}"
+                "a task has at most {MAX_ARGS} arguments, not {tensors} tensors and {scalars} scalars"
             )));
         }
         KernelAbi::Raw if tensors > 0 || scalars > MAX_RAW_ARGS => {

@@ -34,6 +34,10 @@ impl Abg {
     /// Submits a task; it waits for nobody until [`Abg::add_dependency`] says so.
     pub fn submit(&mut self, kernels: MixedKernels, arg: Arg) -> Result<TaskOutputs, Fatal> {
         self.frame.check()?;
+        if arg.predicate.is_some() {
+            let message = "aicpu_build_graph has no conditions on tasks";
+            return Err(self.frame.fail(Fatal::invalid(message)));
+        }
         let launch = self.frame.launch(kernels, &arg)?;
         let mut creators: SmallVec<[Arc<Task>; 8]> = SmallVec::new();
         for tensor in &arg.tensors {

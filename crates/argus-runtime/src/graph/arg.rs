@@ -1,9 +1,9 @@
 //! The arguments of a task while it is being described.
 
-use argus_abi::args::{MAX_SCALARS, MAX_TENSORS};
-use argus_abi::{DType, FuncId, TaskId, Tensor, TensorArgType};
+use argus_abi::{ArgLimits, DType, FuncId, TaskId, Tensor, TensorArgType};
 
 use crate::error::Fatal;
+use crate::schedule::condition::Comparison;
 
 /// A tensor that the runtime is to allocate.
 #[derive(Clone, Copy, Debug)]
@@ -61,11 +61,23 @@ impl MixedKernels {
     }
 }
 
+/// A condition on one element in device memory. It is looked at when the task is ready; if it does not hold, the
+/// task is complete without having run, and its successors run.
+#[derive(Clone, Debug)]
+pub struct Predicate {
+    pub tensor: Tensor,
+    pub index: Vec<u32>,
+    pub comparison: Comparison,
+    /// The element is compared as a signed number of its own width, whatever its type.
+    pub target: i64,
+}
+
 /// The arguments of one task, in the order the kernel's slots have them: tensors, then scalars.
 ///
 /// A mistake is remembered and reported when the task is submitted; the first one counts.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Arg {
+    limits: ArgLimits,
     pub(crate) tensors: Vec<TensorArg>,
     pub(crate) scalars: Vec<u64>,
     pub(crate) scalar_types: Vec<DType>,
@@ -73,12 +85,35 @@ pub struct Arg {
     pub(crate) dependencies: Vec<TaskId>,
     pub(crate) blocks: Option<u32>,
     pub(crate) sync_start: bool,
+    pub(crate) predicate: Option<Box<Predicate>>,
     pub(crate) error: Option<String>,
+}
+
+impl Default for Arg {
+    fn default() -> Arg {
+        Arg::new()
+    }
 }
 
 impl Arg {
     pub fn new() -> Arg {
-        Arg::default()
+        Arg::with_limits(ArgLimits::JUNE)
+    }
+
+    /// Arguments whose slots are shared between tensors and scalars in another way.
+    pub fn with_limits(limits: ArgLimits) -> Arg {
+        Arg {
+            limits,
+            tensors: Vec::new(),
+            scalars: Vec::new(),
+            scalar_types: Vec::new(),
+            marks: 0,
+            dependencies: Vec::new(),
+            blocks: None,
+            sync_start: false,
+            predicate: None,
+            error: None,
+        }
     }
 
     /// A tensor that the task reads.
@@ -113,8 +148,9 @@ impl Arg {
 
     /// The raw bits of a scalar, zero-extended from its own width.
     pub fn scalar_of(mut self, dtype: DType, bits: u64) -> Arg {
-        if self.scalars.len() == MAX_SCALARS {
-            return self.refuse(format!("a task has at most {MAX_SCALARS} scalars"));
+        let most = self.limits.scalars;
+        if self.scalars.len() == most {
+            return self.refuse(format!("a task has at most {most} scalars"));
         }
         self.scalars.push(bits);
         self.scalar_types.push(dtype);
@@ -129,6 +165,12 @@ impl Arg {
     /// An i32, stored as its 32 bits.
     pub fn scalar_i32(self, value: i32) -> Arg {
         self.scalar_of(DType::I32, u64::from(value as u32))
+    }
+
+    /// Marks arguments by number: levels `partial` and `hybrid` capture them.
+    pub fn dump_at(mut self, marks: u64) -> Arg {
+        self.marks |= marks;
+        self
     }
 
     /// Marks the argument added last: levels `partial` and `hybrid` capture it.
@@ -152,6 +194,12 @@ impl Arg {
         self
     }
 
+    /// The task runs only if this holds when its turn comes.
+    pub fn only_if(mut self, predicate: Predicate) -> Arg {
+        self.predicate = Some(Box::new(predicate));
+        self
+    }
+
     /// No block starts before all blocks have a core.
     pub fn sync_start(mut self) -> Arg {
         self.sync_start = true;
@@ -162,14 +210,16 @@ impl Arg {
         if !self.scalars.is_empty() {
             return self.refuse("tensors must be added before scalars".into());
         }
-        if self.tensors.len() == MAX_TENSORS {
-            return self.refuse(format!("a task has at most {MAX_TENSORS} tensors"));
+        let most = self.limits.tensors;
+        if self.tensors.len() == most {
+            return self.refuse(format!("a task has at most {most} tensors"));
         }
         self.tensors.push(tensor);
         self
     }
 
-    fn refuse(mut self, error: String) -> Arg {
+    /// A mistake of the code that describes the task.
+    pub fn refuse(mut self, error: String) -> Arg {
         self.error.get_or_insert(error);
         self
     }

@@ -8,18 +8,22 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use argus_abi::args::KernelAbi;
-use argus_abi::{FatalCode, TaskId, Tensor};
+use argus_abi::{ArgLimits, FatalCode, TaskId, Tensor};
 use argus_gm::{Fill, GlobalMemory, Window};
 
 use crate::config::{RINGS, RunConfig};
 use crate::error::{Fatal, RunError};
-use crate::graph::arg::{Arg, MixedKernels, TaskOutputs, TensorArg, TensorCreateInfo};
+use crate::graph::arg::{Arg, MixedKernels, Predicate, TaskOutputs, TensorArg, TensorCreateInfo};
 use crate::schedule::Scheduler;
+use crate::schedule::condition::Condition;
 use crate::schedule::task::{Launch, Shape, Task, TaskArgs, Work};
 use crate::schedule::task_ring::{Lookup, Reservation, Ring, Shortage, padded};
 
 /// Scopes may nest this deep.
 pub const MAX_SCOPE_DEPTH: usize = 64;
+
+/// The ring of tasks inside graphs, where one ring would do otherwise.
+pub const GRAPH_RING: usize = 1;
 
 /// How dependencies are found inside a scope.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,6 +49,10 @@ pub struct Frame {
     worker: usize,
     scopes: Vec<Scope>,
     fatal: Option<Fatal>,
+    /// Nothing runs before the graph is whole: all tasks are on one ring and none is reclaimed.
+    pub ahead: bool,
+    /// Tasks belong to a graph within the graph, whose tasks have a ring of their own.
+    pub in_graph: bool,
 }
 
 impl Frame {
@@ -53,13 +61,15 @@ impl Frame {
         config: RunConfig,
         memory: Arc<GlobalMemory>,
         worker: usize,
+        ahead: bool,
     ) -> Result<Frame, RunError> {
         let heaps = scheduler
             .rings
             .iter()
             .map(|ring| memory.window(ring.heap().addr, ring.heap().len))
             .collect::<Result<_, _>>()?;
-        Ok(Frame { scheduler, config, memory, heaps, worker, scopes: Vec::new(), fatal: None })
+        let (scopes, fatal, in_graph) = (Vec::new(), None, false);
+        Ok(Frame { scheduler, config, memory, heaps, worker, scopes, fatal, ahead, in_graph })
     }
 
     /// Latches a fatal error; the first one stays.
@@ -142,10 +152,14 @@ impl Frame {
     }
 
     fn ring_index(&self) -> usize {
-        self.depth().min(RINGS - 1)
+        match (self.ahead, self.in_graph) {
+            (_, true) => GRAPH_RING,
+            (true, false) => 0,
+            (false, false) => self.depth().min(RINGS - 1),
+        }
     }
 
-    fn ring(&self) -> &Ring {
+    pub fn ring(&self) -> &Ring {
         &self.scheduler.rings[self.ring_index()]
     }
 
@@ -357,6 +371,7 @@ impl Frame {
             scalars: arg.scalars.iter().copied().collect(),
             scalar_types: arg.scalar_types.iter().copied().collect(),
             marks: arg.marks,
+            condition: self.condition(arg)?,
             scope_depth: self.depth() as u32,
             ..TaskArgs::default()
         };
@@ -389,13 +404,38 @@ impl Frame {
         Ok((task, TaskOutputs { id: place.id, tensors: outputs }))
     }
 
+    /// The condition of a task, with its element found.
+    fn condition(&mut self, arg: &Arg) -> Result<Option<Box<Condition>>, Fatal> {
+        let Some(predicate) = &arg.predicate else { return Ok(None) };
+        let Predicate { tensor, index, comparison, target } = &**predicate;
+        let element = self.element(tensor, index)?;
+        let window =
+            element.byte_range().map(|range| self.memory.window(range.start, range.end - range.start));
+        match window {
+            Some(Ok(element)) => {
+                Ok(Some(Box::new(Condition { element, comparison: *comparison, target: *target })))
+            }
+            _ => Err(self.fail(Fatal::invalid("the condition of a task lies in no memory of this device"))),
+        }
+    }
+
+    /// The view of one element of a tensor.
+    pub fn element(&mut self, tensor: &Tensor, index: &[u32]) -> Result<Tensor, Fatal> {
+        let ones = [1u32; argus_abi::MAX_DIMS];
+        tensor.view(&ones[..index.len().min(ones.len())], index).map_err(|error| {
+            self.fail(Fatal::invalid(format!("element {index:?} of {:?}: {error}", tensor.shape())))
+        })
+    }
+
     /// Adds a task that only owns memory; it is complete at once.
     pub fn alloc_tensors(&mut self, infos: &[TensorCreateInfo]) -> Result<TaskOutputs, Fatal> {
         self.check()?;
         if infos.is_empty() {
             return Err(self.fail(Fatal::invalid("alloc_tensors needs at least one tensor")));
         }
-        let arg = infos.iter().fold(Arg::new(), Arg::create);
+        // No kernel sees them, so they need not fit its slots.
+        let limits = ArgLimits { tensors: infos.len(), scalars: 0 };
+        let arg = infos.iter().fold(Arg::with_limits(limits), Arg::create);
         let (task, outputs) = self.add_task(Work::None, &arg, 0)?;
         self.scheduler.complete_inline(&task);
         Ok(outputs)
@@ -403,6 +443,10 @@ impl Frame {
 
     /// Gives a fresh buffer its first content.
     fn prepare(&mut self, tensor: &Tensor, initial_value: Option<u64>) -> Result<(), Fatal> {
+        if self.ahead && initial_value.is_some() {
+            let message = "a host-built graph cannot give a new tensor an initial value; let a task write it";
+            return Err(self.fail(Fatal::invalid(message)));
+        }
         let heap = &self.heaps[self.ring_index()];
         let done = match initial_value {
             Some(bits) => {

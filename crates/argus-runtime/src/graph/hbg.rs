@@ -19,6 +19,8 @@ pub const MAX_TASKS: usize = 131_072;
 #[derive(Clone, Copy, Debug)]
 pub struct TensorPair {
     pub argument: usize,
+    /// Where the bytes start in the argument.
+    pub offset: u64,
     pub device_addr: u64,
     pub bytes: u64,
 }
@@ -101,8 +103,18 @@ impl Hbg {
     /// Device bytes to copy back to an argument of the run when it is done.
     pub fn record_tensor_pair(&mut self, argument: usize, addr: u64) -> Result<(), Fatal> {
         let bytes = self.args.bytes(argument)?.len() as u64;
+        self.record_part(argument, 0, addr, bytes)
+    }
+
+    /// Device bytes to copy back to a part of an argument.
+    pub fn record_part(&mut self, argument: usize, offset: u64, addr: u64, bytes: u64) -> Result<(), Fatal> {
+        let room = self.args.bytes(argument)?.len() as u64;
+        if offset.checked_add(bytes).is_none_or(|end| end > room) {
+            let message = format!("argument {argument} has {room} bytes, not {bytes} at {offset}");
+            return Err(Fatal::invalid(message));
+        }
         self.memory.window(addr, bytes).map_err(|error| Fatal::invalid(error.to_string()))?;
-        self.pairs.push(TensorPair { argument, device_addr: addr, bytes });
+        self.pairs.push(TensorPair { argument, offset, device_addr: addr, bytes });
         Ok(())
     }
 
@@ -155,6 +167,24 @@ impl Hbg {
     /// Says what the slots of a task hold, so that it can be captured. Information that does not fit the
     /// task or its kernel's signature does not end the run: the capture says which task and why.
     pub fn set_tensor_info_to_task(&mut self, task: usize, info: &[SlotInfo]) -> Result<(), Fatal> {
+        self.set_description(task, |slots, signature, _| describe(info, slots, signature))
+    }
+
+    /// Says what the addresses among a task's slots are, in their order; which slots hold addresses follows from
+    /// their values. Numbers are not described and not captured.
+    ///
+    /// A number that happens to be an address is taken for one: then the counts differ and the capture says so.
+    pub fn set_address_info_to_task(&mut self, task: usize, info: &[SlotInfo]) -> Result<(), Fatal> {
+        self.set_description(task, |slots, signature, memory| {
+            describe_addresses(info, slots, signature, |slot| memory.allocation_of(slot).is_some())
+        })
+    }
+
+    fn set_description(
+        &mut self,
+        task: usize,
+        describe: impl FnOnce(&[u64], &[ArgDirection], &GlobalMemory) -> Option<Box<[ArgumentDescription]>>,
+    ) -> Result<(), Fatal> {
         let count = self.tasks.len();
         let Some(described) = self.tasks.get_mut(task) else {
             return Err(Fatal::invalid(format!("there is no task {task} in a graph of {count} tasks")));
@@ -165,8 +195,8 @@ impl Hbg {
             .next()
             .and_then(|(_, func)| self.scheduler.kernels.get(func))
             .map_or(&[][..], |entry| &entry.signature[..]);
-        described.args.described =
-            Some(describe(info, &described.args.scalars, signature).ok_or(skip_reason::METADATA_MISMATCH));
+        let slots = describe(&described.args.scalars, signature, &self.memory);
+        described.args.described = Some(slots.ok_or(skip_reason::METADATA_MISMATCH));
         Ok(())
     }
 
@@ -246,4 +276,25 @@ fn describe(
         }
     });
     described.collect()
+}
+
+/// The slots of a task whose addresses are described in their order; `None` where the counts do not agree.
+fn describe_addresses(
+    info: &[SlotInfo],
+    slots: &[u64],
+    signature: &[ArgDirection],
+    is_address: impl Fn(u64) -> bool,
+) -> Option<Box<[ArgumentDescription]>> {
+    let mut roles = signature.iter().filter_map(|direction| direction.role());
+    let mut info = info.iter();
+    let described = slots.iter().map(|&slot| {
+        if !is_address(slot) {
+            return Some(ArgumentDescription::Unsaid);
+        }
+        let SlotInfo::Tensor { dtype, shape, raw_shape, offsets } = info.next()? else { return None };
+        let whole = Tensor::contiguous(slot, *dtype, raw_shape).ok()?;
+        Some(ArgumentDescription::Tensor(whole.view(shape, offsets).ok()?, roles.next()?))
+    });
+    let described: Box<[_]> = described.collect::<Option<_>>()?;
+    (info.next().is_none() && roles.next().is_none()).then_some(described)
 }

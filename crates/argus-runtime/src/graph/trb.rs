@@ -1,9 +1,13 @@
 //! tensormap_and_ringbuffer: edges follow from overlapping views, memory comes from rings.
+//!
+//! The same builder makes host-built graphs of tensors: then nothing runs before [`Trb::start`].
+
+mod data;
+mod inner_graph;
 
 use std::sync::Arc;
 
 use argus_abi::{EdgeReason, FatalCode, FuncId, TaskId, Tensor, TensorArgType};
-use bytemuck::Pod;
 use rustc_hash::FxHashSet;
 use smallvec::SmallVec;
 
@@ -15,6 +19,7 @@ use crate::graph::tensormap::{Found, TensorMap, WaitsFor};
 use crate::schedule::hooks::Hooks;
 use crate::schedule::task::{Task, Work};
 use crate::schedule::task_ring::Lookup;
+use inner_graph::InnerGraphs;
 
 /// The producers of one task, each once, with the first reason found.
 #[derive(Default)]
@@ -49,12 +54,15 @@ impl Producers {
 pub struct Trb {
     frame: Frame,
     map: TensorMap,
+    /// Tasks of a host-built graph, which start when it is whole.
+    built: Vec<Arc<Task>>,
+    inner: InnerGraphs,
 }
 
 impl Trb {
     pub(crate) fn new(frame: Frame) -> Trb {
         let map = TensorMap::new(frame.scheduler.hooks.as_ref().is_some_and(Hooks::wants_edges));
-        Trb { frame, map }
+        Trb { frame, map, built: Vec::new(), inner: InnerGraphs::default() }
     }
 
     /// Submits a task for the matrix core of a cluster.
@@ -111,28 +119,6 @@ impl Trb {
         Ok(())
     }
 
-    /// Reads one element, after every task that writes it.
-    pub fn get_tensor_data<T: Pod>(&mut self, tensor: &Tensor, index: &[u32]) -> Result<T, Fatal> {
-        let (element, writers) = self.element::<T>(tensor, index)?;
-        self.wait_for_all(&writers, "get_tensor_data")?;
-        let mut value = T::zeroed();
-        let addr = element.data_addr().unwrap_or(0);
-        let read = self.frame.memory.read(addr, bytemuck::bytes_of_mut(&mut value));
-        read.map_err(|error| self.frame.fail(Fatal::invalid(error.to_string())))?;
-        Ok(value)
-    }
-
-    /// Writes one element, after every task that writes or reads it.
-    pub fn set_tensor_data<T: Pod>(&mut self, tensor: &Tensor, index: &[u32], value: T) -> Result<(), Fatal> {
-        let (element, mut tasks) = self.element::<T>(tensor, index)?;
-        let allocation = self.allocation(&element)?;
-        self.map.readers(allocation, &element, |found| tasks.extend(pending(found)));
-        self.wait_for_all(&tasks, "set_tensor_data")?;
-        let addr = element.data_addr().unwrap_or(0);
-        let write = self.frame.memory.write(addr, bytemuck::bytes_of(&value));
-        write.map_err(|error| self.frame.fail(Fatal::invalid(error.to_string())))
-    }
-
     /// Ends the run with an error of the orchestration's own.
     pub fn report_fatal(&mut self, code: FatalCode, message: impl Into<String>) -> Fatal {
         self.frame.fail(Fatal::new(code, message))
@@ -142,12 +128,42 @@ impl Trb {
         self.frame.is_fatal()
     }
 
+    /// From now on the capture, if there is one, takes only what is marked.
+    pub fn capture_marked_only(&mut self) {
+        if let Some(capture) = self.frame.scheduler.capture() {
+            capture.take_marked_only();
+        }
+    }
+
     /// Clusters of this run.
     pub fn cluster_count(&self) -> u32 {
         self.frame.scheduler.cores.clusters as u32
     }
 
+    /// The graph is whole: hands it to the scheduler in the order of submission.
+    pub(crate) fn start(self) {
+        for task in &self.built {
+            self.frame.scheduler.publish(task);
+        }
+    }
+
     fn submit_work(&mut self, work: Work, arg: &Arg) -> Result<TaskOutputs, Fatal> {
+        let Wired { task, outputs, .. } = self.wire(work, arg)?;
+        self.publish(task);
+        Ok(outputs)
+    }
+
+    fn publish(&mut self, task: Arc<Task>) {
+        if self.frame.ahead {
+            self.built.push(task);
+        } else {
+            self.frame.scheduler.publish(&task);
+        }
+    }
+
+    /// Adds a task and everything it waits for; nobody sees it yet.
+    fn wire(&mut self, work: Work, arg: &Arg) -> Result<Wired, Fatal> {
+        self.inner.check_room(&mut self.frame)?;
         let existing = arg.tensors.iter().filter(|tensor| matches!(tensor, TensorArg::Existing(..)));
         self.make_room_in_map(existing.count())?;
         let mut producers = Producers::default();
@@ -171,11 +187,13 @@ impl Trb {
                 tracked.push((allocation, *tensor, arg_type));
             }
         }
+        self.track_condition(arg, &mut producers, &mut creators, &mut tracked)?;
         if self.frame.mode() == ScopeMode::Auto {
             for (allocation, tensor, arg_type) in &tracked {
                 self.infer_producers(*allocation, tensor, *arg_type, &mut producers);
             }
         }
+        self.inner.follow_boundary(&mut producers);
         // What the orchestration names counts however fast it was, so that limits do not depend on timing.
         let counts = |(found, reason): &&(Found, EdgeReason)| {
             matches!(found, Found::Pending(_)) || matches!(reason, EdgeReason::Explicit | EdgeReason::Creator)
@@ -192,11 +210,38 @@ impl Trb {
                 producers.found.iter().map(|(found, reason)| (found.id(), *reason)).collect();
             hooks.submitted(&task, &recorded);
         }
-        for producer in producers.found.into_iter().filter_map(|(found, _)| pending(found)) {
-            task.wait_for(&producer);
+        for (found, _) in &producers.found {
+            if let Found::Pending(producer) = found {
+                task.wait_for(producer);
+            }
         }
-        self.frame.scheduler.publish(&task);
-        Ok(outputs)
+        self.inner.added(&task);
+        Ok(Wired { task, outputs, producers })
+    }
+
+    /// A condition is read when the task is ready, so its element counts as an input. The reference leaves the order
+    /// to the orchestration.
+    fn track_condition(
+        &mut self,
+        arg: &Arg,
+        producers: &mut Producers,
+        creators: &mut SmallVec<[Arc<Task>; 8]>,
+        tracked: &mut SmallVec<[(u64, Tensor, TensorArgType); 8]>,
+    ) -> Result<(), Fatal> {
+        let Some(predicate) = &arg.predicate else { return Ok(()) };
+        let creator = self.frame.creator(&predicate.tensor)?;
+        let element = self.frame.element(&predicate.tensor, &predicate.index)?;
+        let allocation = self.allocation(&element)?;
+        if self.frame.config.hazards == Hazards::Complete && self.frame.mode() == ScopeMode::Auto {
+            if let Some(creator) = &creator {
+                producers.add(Found::now(creator), EdgeReason::Creator);
+            }
+            if !predicate.tensor.is_manual_dep() {
+                tracked.push((allocation, element, TensorArgType::Input));
+            }
+        }
+        creators.extend(creator);
+        Ok(())
     }
 
     /// New buffers lie where others were. An empty one lies nowhere: its address is a neighbour's.
@@ -318,39 +363,13 @@ impl Trb {
             }
         }
     }
+}
 
-    /// The view of one element, and the tasks that write it.
-    fn element<T: Pod>(&mut self, tensor: &Tensor, index: &[u32]) -> Result<(Tensor, Vec<Arc<Task>>), Fatal> {
-        self.frame.check()?;
-        let width = tensor.dtype().map_or(0, |dtype| dtype.size());
-        if width != size_of::<T>() {
-            let message =
-                format!("an element of {width} bytes cannot be accessed as {} bytes", size_of::<T>());
-            return Err(self.frame.fail(Fatal::invalid(message)));
-        }
-        let ones = [1u32; argus_abi::MAX_DIMS];
-        let element = tensor.view(&ones[..index.len().min(ones.len())], index).map_err(|error| {
-            self.frame.fail(Fatal::invalid(format!("element {index:?} of {:?}: {error}", tensor.shape())))
-        })?;
-        let mut tasks: Vec<Arc<Task>> = self.frame.creator(tensor)?.into_iter().collect();
-        let allocation = self.allocation(&element)?;
-        self.map.writers(allocation, &element, |found| tasks.extend(pending(found)));
-        Ok((element, tasks))
-    }
-
-    fn wait_for_all(&mut self, tasks: &[Arc<Task>], what: &str) -> Result<(), Fatal> {
-        let all_complete = || tasks.iter().all(|task| task.is_complete());
-        if all_complete() {
-            return Ok(());
-        }
-        let (deadline, limit) = self.frame.tensor_deadline();
-        if self.frame.wait_until(deadline, |_| all_complete())? {
-            return Ok(());
-        }
-        let waiting = tasks.iter().find(|task| !task.is_complete()).map_or(TaskId::INVALID, |task| task.id);
-        let message = format!("{what} waited {limit:?} for task {waiting}");
-        Err(self.frame.fail(Fatal::new(FatalCode::TensorWaitTimeout, message)))
-    }
+/// A task that was added and not yet published.
+struct Wired {
+    task: Arc<Task>,
+    outputs: TaskOutputs,
+    producers: Producers,
 }
 
 /// The task, if there is still something to wait for.

@@ -7,7 +7,7 @@
 //! What a recorder answers is not looked at here: a skip is an entry of its own, the ledger counts every loss,
 //! and the run goes on either way.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
@@ -26,6 +26,8 @@ pub struct Capture {
     pub selection: Arc<Selection>,
     /// Payloads are only passed through for their statistics.
     pub stats_only: bool,
+    /// The orchestration asked for marked arguments only.
+    marked_only: AtomicBool,
     pub status: Arc<CaptureStatus>,
     /// The orchestration's own ring: edges, and tasks that complete without a control thread.
     pub orchestration: Mutex<Option<Recorder>>,
@@ -46,6 +48,7 @@ impl Capture {
         Capture {
             selection,
             stats_only,
+            marked_only: AtomicBool::new(false),
             status,
             orchestration: Mutex::new(Some(orchestration)),
             memory,
@@ -56,6 +59,16 @@ impl Capture {
 
     fn now(&self) -> u64 {
         self.started.elapsed().as_nanos() as u64
+    }
+
+    /// From now on only marked arguments are captured, whatever the level.
+    pub fn take_marked_only(&self) {
+        self.marked_only.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether the orchestration asked for marked arguments only.
+    pub fn is_marked_only(&self) -> bool {
+        self.marked_only.load(Ordering::Relaxed)
     }
 
     /// The first hook: inputs, in/out tensors and scalars.
@@ -76,6 +89,11 @@ impl Capture {
     pub fn interrupted(&self, recorder: &mut Recorder, kernels: &KernelTable, task: &Task) {
         self.arguments(recorder, kernels, task, Stage::AfterCompletion, argument_flags::PARTIAL);
         self.task(recorder, task, TaskState::Running);
+    }
+
+    /// A task that completed without running.
+    pub fn skipped(&self, recorder: &mut Recorder, task: &Task) {
+        self.task(recorder, task, TaskState::Skipped);
     }
 
     /// A task that never started.
@@ -136,7 +154,7 @@ impl Capture {
         }
         let names =
             launch.kernels.map(|func| func.and_then(|func| kernels.get(func)).map(|entry| &*entry.name));
-        let time_ns = self.now();
+        let (time_ns, marked_only) = (self.now(), self.is_marked_only());
         let mut visit = |arg: usize, what: Argument<'_>| {
             let (kind, role, dtype, bytes) = what.facts();
             if !role.captured_at(stage) {
@@ -153,7 +171,11 @@ impl Capture {
                 dtype,
                 bytes,
             };
-            let decision = self.selection.decide(&candidate, task.args.is_marked(arg));
+            let marked = task.args.is_marked(arg);
+            if marked_only && !marked {
+                return;
+            }
+            let decision = self.selection.decide(&candidate, marked);
             let flags = flags
                 | match decision {
                     Decision::Leave => return,
@@ -166,7 +188,9 @@ impl Capture {
         match &task.args.described {
             Some(Ok(described)) => {
                 for (slot, description) in described.iter().enumerate() {
-                    visit(slot, Argument::described(description, task.args.scalars[slot]));
+                    if let Some(what) = Argument::described(description, task.args.scalars[slot]) {
+                        visit(slot, what);
+                    }
                 }
             }
             Some(Err(reason)) => self.skip(recorder, task, stage, *reason),
@@ -252,10 +276,11 @@ enum Argument<'a> {
 }
 
 impl<'a> Argument<'a> {
-    fn described(description: &'a ArgumentDescription, slot: u64) -> Argument<'a> {
+    fn described(description: &'a ArgumentDescription, slot: u64) -> Option<Argument<'a>> {
         match description {
-            ArgumentDescription::Tensor(tensor, role) => Argument::Tensor(tensor, *role),
-            ArgumentDescription::Scalar(dtype) => Argument::Scalar(slot, *dtype),
+            ArgumentDescription::Tensor(tensor, role) => Some(Argument::Tensor(tensor, *role)),
+            ArgumentDescription::Scalar(dtype) => Some(Argument::Scalar(slot, *dtype)),
+            ArgumentDescription::Unsaid => None,
         }
     }
 

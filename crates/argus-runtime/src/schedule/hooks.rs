@@ -61,6 +61,12 @@ impl Hooks {
         kernels: &KernelTable,
         task: &Task,
     ) -> Next {
+        if task.is_skipped() {
+            if let (Some(capture), Some(recorder)) = (&self.capture, recorder) {
+                capture.skipped(recorder, task);
+            }
+            return Next::Complete;
+        }
         let next = self.injector.as_ref().map_or(Next::Complete, |injector| injector.after(task));
         if let (Next::Complete, Some(capture), Some(recorder)) = (next, &self.capture, recorder) {
             capture.after_completion(recorder, kernels, task);

@@ -15,7 +15,7 @@
 //! `holds` counts what keeps the task's output memory alive: its scope, its own completion, and every
 //! consumer that uses a tensor it created. At zero its ring may reuse slot and heap.
 
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use argus_abi::args::KernelAbi;
@@ -23,6 +23,7 @@ use argus_abi::{CoreSet, DType, FuncId, Member, Role, TaskId, Tensor, TensorArgT
 use argus_sync::{Completion, Countdown, Holds, relock};
 use smallvec::SmallVec;
 
+use crate::schedule::condition::Condition;
 use crate::schedule::cores::CoreBits;
 
 /// Which cores a task needs.
@@ -92,6 +93,8 @@ pub enum Work {
 pub enum ArgumentDescription {
     Tensor(Tensor, Role),
     Scalar(DType),
+    /// The orchestration says nothing of this slot, so nothing of it is captured.
+    Unsaid,
 }
 
 /// A task's arguments as submitted.
@@ -109,6 +112,8 @@ pub struct TaskArgs {
     pub marks: u64,
     /// Scopes around the task.
     pub scope_depth: u32,
+    /// Whether the task runs is decided when it is ready.
+    pub condition: Option<Box<Condition>>,
     /// What the slots of a raw kernel hold, if the orchestration said so; or why what it said is of no use.
     pub described: Option<Result<Box<[ArgumentDescription]>, u8>>,
 }
@@ -176,6 +181,8 @@ pub struct Task {
     retained: Mutex<SmallVec<[Arc<Task>; 4]>>,
     next_block: AtomicU32,
     sub_tasks_left: Countdown,
+    /// Its condition did not hold.
+    skipped: AtomicBool,
 }
 
 impl Task {
@@ -197,6 +204,7 @@ impl Task {
             retained: Mutex::new(SmallVec::new()),
             next_block: AtomicU32::new(0),
             sub_tasks_left: Countdown::new(sub_tasks),
+            skipped: AtomicBool::new(false),
         }
     }
 
@@ -275,6 +283,16 @@ impl Task {
     #[must_use]
     pub fn finish_sub_task(&self) -> bool {
         self.sub_tasks_left.finish_one()
+    }
+
+    /// The task will complete without running. Only the thread that found it ready calls this.
+    pub fn skip(&self) {
+        self.skipped.store(true, Ordering::Relaxed);
+    }
+
+    /// Whether it completed without running. The queue it went through orders the answer.
+    pub fn is_skipped(&self) -> bool {
+        self.skipped.load(Ordering::Relaxed)
     }
 
     /// Makes the blocks of a task whose last part has finished claimable once more. Nobody else has it.

@@ -27,7 +27,7 @@ struct HeapSpan {
 struct State {
     /// Counter that names the next task.
     next_local: u32,
-    /// Every task from the oldest that is not reclaimed to the newest, without gaps.
+    /// Every task from the oldest that is not reclaimed to the newest.
     live: VecDeque<Arc<Task>>,
     /// Heap spans of live tasks that have one, oldest first.
     spans: VecDeque<HeapSpan>,
@@ -118,11 +118,32 @@ impl Ring {
         if local >= state.next_local {
             return Lookup::Never;
         }
-        let first = state.next_local - state.live.len() as u32;
-        match local.checked_sub(first) {
-            Some(at) => Lookup::Live(Arc::clone(&state.live[at as usize])),
-            None => Lookup::Reclaimed,
+        match state.live.front().map(|oldest| oldest.id.local()) {
+            Some(first) if first <= local => {
+                let there = |at: &usize| state.live.get(*at).is_some_and(|task| task.id.local() == local);
+                // Names have gaps only where a block of them was begun.
+                let at = Some((local - first) as usize)
+                    .filter(there)
+                    .or_else(|| state.live.binary_search_by_key(&local, |task| task.id.local()).ok());
+                at.map_or(Lookup::Never, |at| Lookup::Live(Arc::clone(&state.live[at])))
+            }
+            _ => Lookup::Reclaimed,
         }
+    }
+
+    /// Continues with the name `local`, leaving out those before it. False if it is already given.
+    pub fn begin_block(&self, local: u32) -> bool {
+        let mut state = relock(self.state.lock());
+        let free = state.next_local <= local;
+        if free {
+            state.next_local = local;
+        }
+        free
+    }
+
+    /// The name that the next task gets.
+    pub fn next_local(&self) -> u32 {
+        relock(self.state.lock()).next_local
     }
 
     /// Reclaims from the oldest task on, as far as tasks are consumed. True if anything was reclaimed.

@@ -3,12 +3,14 @@
 
 mod blocks;
 mod capture_rings;
+mod conditions;
 mod declared;
 mod failures;
 mod generate;
 mod graphs;
 mod hazards;
 mod host_built;
+mod host_built_tensors;
 mod memory;
 mod oracle;
 mod programs;

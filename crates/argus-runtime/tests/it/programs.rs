@@ -83,6 +83,14 @@ impl Kernels {
         self.program(Orchestration::TensormapAndRingbuffer(Arc::new(body)))
     }
 
+    /// A graph of tensors that is built ahead.
+    pub fn ahead(
+        self,
+        body: impl Fn(&mut Trb, &EntryArgs) -> Result<(), Fatal> + Send + Sync + 'static,
+    ) -> Program {
+        self.program(Orchestration::HostBuildTensorGraph(Arc::new(body)))
+    }
+
     pub fn abg(
         self,
         body: impl Fn(&mut Abg, &EntryArgs) -> Result<(), Fatal> + Send + Sync + 'static,

@@ -68,6 +68,7 @@ fn short_state(state: TaskState) -> &'static str {
         TaskState::Completed => "done",
         TaskState::Running => "run",
         TaskState::Waiting => "wait",
+        TaskState::Skipped => "skip",
     }
 }
 
