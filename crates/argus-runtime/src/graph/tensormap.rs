@@ -106,15 +106,15 @@ impl TensorMap {
     }
 
     /// Writers whose bytes `view` touches.
-    pub fn writers(&self, allocation: u64, view: &Tensor, found: impl FnMut(Found)) {
-        if let Some(at) = self.allocations.get(&allocation) {
+    pub fn writers(&mut self, allocation: u64, view: &Tensor, found: impl FnMut(Found)) {
+        if let Some(at) = self.allocations.get_mut(&allocation) {
             at.writers.touched_by(view, self.keeps_history, found);
         }
     }
 
     /// Readers whose bytes `view` touches.
-    pub fn readers(&self, allocation: u64, view: &Tensor, found: impl FnMut(Found)) {
-        if let Some(at) = self.allocations.get(&allocation) {
+    pub fn readers(&mut self, allocation: u64, view: &Tensor, found: impl FnMut(Found)) {
+        if let Some(at) = self.allocations.get_mut(&allocation) {
             at.readers.touched_by(view, self.keeps_history, found);
         }
     }

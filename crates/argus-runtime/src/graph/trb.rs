@@ -268,7 +268,7 @@ impl Trb {
 
     /// Producers that follow from the bytes of one argument.
     fn infer_producers(
-        &self,
+        &mut self,
         allocation: u64,
         tensor: &Tensor,
         arg_type: TensorArgType,

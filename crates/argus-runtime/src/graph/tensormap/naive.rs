@@ -152,7 +152,7 @@ fn run(steps: &[Step], history: bool) -> Result<(), TestCaseError> {
         match step {
             Step::Read(buffer, view) => {
                 let (task, at, view) = (task(), ADDRS[*buffer], view.make(*buffer));
-                same_answers(&map, &naive, at, &view, history)?;
+                same_answers(&mut map, &naive, at, &view, history)?;
                 map.add_reader(at, &view, &task);
                 naive.add_reader(at, &view, &task);
                 tasks.push(task);
@@ -164,7 +164,7 @@ fn run(steps: &[Step], history: bool) -> Result<(), TestCaseError> {
                     1 => WaitsFor::Writers,
                     _ => WaitsFor::WritersAndReaders,
                 };
-                same_answers(&map, &naive, at, &view, history)?;
+                same_answers(&mut map, &naive, at, &view, history)?;
                 map.add_writer(at, &view, &task, waits);
                 naive.add_writer(at, &view, &task, waits);
                 tasks.push(task);
@@ -172,8 +172,8 @@ fn run(steps: &[Step], history: bool) -> Result<(), TestCaseError> {
             Step::Update(buffer, read, write) => {
                 let (task, at) = (task(), ADDRS[*buffer]);
                 let (read, write) = (read.make(*buffer), write.make(*buffer));
-                same_answers(&map, &naive, at, &read, history)?;
-                same_answers(&map, &naive, at, &write, history)?;
+                same_answers(&mut map, &naive, at, &read, history)?;
+                same_answers(&mut map, &naive, at, &write, history)?;
                 map.add_reader(at, &read, &task);
                 naive.add_reader(at, &read, &task);
                 map.add_writer(at, &write, &task, WaitsFor::WritersAndReaders);
@@ -196,7 +196,7 @@ fn run(steps: &[Step], history: bool) -> Result<(), TestCaseError> {
 }
 
 fn same_answers(
-    map: &TensorMap,
+    map: &mut TensorMap,
     naive: &Naive,
     at: u64,
     view: &Tensor,

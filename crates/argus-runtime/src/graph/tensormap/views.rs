@@ -2,12 +2,15 @@
 //!
 //! Equal views are one entry with several tasks, so a tensor that a thousand tasks read is looked at once. Few
 //! views are looked through one by one; many are found through trees of boxes ([`super::place`]), one for each grid.
-//! What a tree finds is compared as if there were none, so the trees decide nothing but the time it takes.
+//! What a tree finds is compared as if there were none, so the trees decide nothing but the time it takes. They
+//! grow when something is looked for, not when it is added: tensors that are only read never need one.
 
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 use argus_abi::{MAX_DIMS, Overlap, TaskId, Tensor};
-use rstar::{AABB, Envelope, RTree, RTreeObject, SelectionFunction};
+use rstar::{AABB, RTree, RTreeObject};
+use rustc_hash::{FxHashMap, FxHasher};
 use smallvec::SmallVec;
 
 use super::Found;
@@ -29,8 +32,11 @@ pub struct Views {
     slots: Vec<Slot>,
     free: Vec<u32>,
     live: usize,
-    /// Empty while there are few views.
+    /// Slots by the hash of their view, once there are more than a few.
+    by_view: FxHashMap<u64, u32>,
     trees: Vec<Tree>,
+    /// Slots that are in no tree yet; not kept while there is no tree.
+    unplanted: Vec<u32>,
     /// Slots that have had a pending task since the last [`Views::settle`], each once.
     unsettled: Vec<u32>,
     pending: usize,
@@ -51,7 +57,8 @@ struct Entry {
     pending: SmallVec<[Arc<Task>; 1]>,
     /// Tasks that had, if history is kept.
     completed: IdRuns,
-    tree: u8,
+    /// The tree it is in.
+    tree: Option<u8>,
 }
 
 #[derive(Debug)]
@@ -106,19 +113,6 @@ fn bounds(place: &Place) -> Bounds {
     AABB::from_corners(place.first.map(down), place.last.map(up))
 }
 
-/// Leaves with exactly this box.
-struct SameBox(Bounds);
-
-impl SelectionFunction<Leaf> for SameBox {
-    fn should_unpack_parent(&self, envelope: &Bounds) -> bool {
-        envelope.contains_envelope(&self.0)
-    }
-
-    fn should_unpack_leaf(&self, leaf: &Leaf) -> bool {
-        leaf.place == self.0
-    }
-}
-
 impl Views {
     /// Tasks with a pending entry, counted as often as they were added.
     pub fn pending(&self) -> usize {
@@ -130,7 +124,8 @@ impl Views {
     }
 
     /// The tasks at every view that shares a byte with `view`; those that have completed if `all` asks for them.
-    pub fn touched_by(&self, view: &Tensor, all: bool, mut found: impl FnMut(Found)) {
+    pub fn touched_by(&mut self, view: &Tensor, all: bool, mut found: impl FnMut(Found)) {
+        self.grow();
         self.candidates(view, |_, entry| {
             if view.overlap(&entry.view.tensor()) == Overlap::None {
                 return;
@@ -148,7 +143,8 @@ impl Views {
     }
 
     pub fn add(&mut self, view: &Tensor, task: &Arc<Task>) {
-        let at = self.same(view).unwrap_or_else(|| self.insert(view));
+        let view = CompactView::new(view);
+        let at = self.same(&view).unwrap_or_else(|| self.insert(view));
         let slot = &mut self.slots[at as usize];
         let Some(entry) = &mut slot.entry else { return };
         entry.pending.push(Arc::clone(task));
@@ -163,6 +159,7 @@ impl Views {
     /// were forgotten.
     pub fn drop_covered(&mut self, view: &Tensor, keep: TaskId) -> usize {
         let mut covered: SmallVec<[u32; 8]> = SmallVec::new();
+        self.grow();
         self.candidates(view, |at, entry| {
             if view.overlap(&entry.view.tensor()) == Overlap::Covers {
                 covered.push(at);
@@ -211,7 +208,7 @@ impl Views {
         self.unsettled = unsettled;
     }
 
-    /// Every entry that may share a byte with `view`.
+    /// Every entry that may share a byte with `view`, once the trees have grown.
     fn candidates<'a>(&'a self, view: &Tensor, mut visit: impl FnMut(u32, &'a Entry)) {
         if self.trees.is_empty() {
             for (at, slot) in (0..).zip(&self.slots) {
@@ -231,27 +228,18 @@ impl Views {
         }
     }
 
-    /// The entry of exactly this view.
-    fn same(&self, view: &Tensor) -> Option<u32> {
-        let view = CompactView::new(view);
+    /// The slot of exactly this view.
+    fn same(&self, view: &CompactView) -> Option<u32> {
         let is_same =
-            |at: u32| self.slots[at as usize].entry.as_ref().is_some_and(|entry| entry.view == view);
-        if self.trees.is_empty() {
-            return (0..self.slots.len() as u32).find(|&at| is_same(at));
+            |&at: &u32| self.slots[at as usize].entry.as_ref().is_some_and(|entry| entry.view == *view);
+        if self.by_view.is_empty() {
+            return (0..self.slots.len() as u32).find(is_same);
         }
-        let tensor = view.tensor();
-        let tree = &self.trees[self.known_tree(&tensor)?];
-        let same_box = SameBox(tree.own(&tensor));
-        tree.boxes.locate_with_selection_function(same_box).map(|leaf| leaf.entry).find(|&at| is_same(at))
+        self.by_view.get(&view.key()).copied().filter(is_same)
     }
 
-    fn insert(&mut self, view: &Tensor) -> u32 {
-        let entry = Entry {
-            view: CompactView::new(view),
-            pending: SmallVec::new(),
-            completed: IdRuns::default(),
-            tree: 0,
-        };
+    fn insert(&mut self, view: CompactView) -> u32 {
+        let entry = Entry { view, pending: SmallVec::new(), completed: IdRuns::default(), tree: None };
         let at = match self.free.pop() {
             Some(at) => {
                 self.slots[at as usize].entry = Some(entry);
@@ -264,27 +252,58 @@ impl Views {
         };
         self.live += 1;
         if !self.trees.is_empty() {
-            self.plant(at);
+            self.unplanted.push(at);
+            // Slots of views that come and go are listed again and again.
+            if self.unplanted.len() > 2 * self.live + FEW {
+                self.grow();
+            }
+        }
+        if !self.by_view.is_empty() {
+            // Should two views ever have one hash, the first is entered again when it is used again.
+            self.by_view.insert(view.key(), at);
         } else if self.live > FEW {
-            (0..self.slots.len() as u32).for_each(|at| self.plant(at));
+            let entries = (0..).zip(&self.slots).filter_map(|(at, slot)| Some((slot.entry.as_ref()?, at)));
+            self.by_view = entries.map(|(entry, at)| (entry.view.key(), at)).collect();
         }
         at
     }
 
-    /// Puts an entry into its tree.
-    fn plant(&mut self, at: u32) {
-        let Some(view) = self.slots[at as usize].entry.as_ref().map(|entry| entry.view.tensor()) else {
+    /// Puts what was added into the trees, if there is more than a few.
+    fn grow(&mut self) {
+        if self.trees.is_empty() {
+            if self.live <= FEW {
+                return;
+            }
+            self.unplanted = (0..self.slots.len() as u32).collect();
+        } else if self.unplanted.is_empty() {
             return;
-        };
-        let tree = self.known_tree(&view).unwrap_or_else(|| {
-            let grid = if self.trees.len() + 1 < MAX_TREES { Grid::of(&view) } else { None };
-            self.trees.push(Tree { grid, origin: view.addr, boxes: RTree::new() });
-            self.trees.len() - 1
-        });
-        let place = self.trees[tree].own(&view);
-        self.trees[tree].boxes.insert(Leaf { place, entry: at });
-        if let Some(entry) = &mut self.slots[at as usize].entry {
-            entry.tree = tree as u8;
+        }
+        // Trees are made of many boxes at once faster than one by one.
+        let mut leaves: SmallVec<[Vec<Leaf>; MAX_TREES]> = SmallVec::new();
+        for at in std::mem::take(&mut self.unplanted) {
+            let Some(entry) = &self.slots[at as usize].entry else { continue };
+            // The slot was given to another view, which is listed for itself.
+            if entry.tree.is_some() {
+                continue;
+            }
+            let view = entry.view.tensor();
+            let tree = self.known_tree(&view).unwrap_or_else(|| {
+                let grid = if self.trees.len() + 1 < MAX_TREES { Grid::of(&view) } else { None };
+                self.trees.push(Tree { grid, origin: view.addr, boxes: RTree::new() });
+                self.trees.len() - 1
+            });
+            if let Some(entry) = &mut self.slots[at as usize].entry {
+                entry.tree = Some(tree as u8);
+            }
+            leaves.resize_with(leaves.len().max(tree + 1), Vec::new);
+            leaves[tree].push(Leaf { place: self.trees[tree].own(&view), entry: at });
+        }
+        for (tree, leaves) in self.trees.iter_mut().zip(leaves) {
+            if tree.boxes.size() == 0 {
+                tree.boxes = RTree::bulk_load(leaves);
+            } else {
+                leaves.into_iter().for_each(|leaf| tree.boxes.insert(leaf));
+            }
         }
     }
 
@@ -301,11 +320,14 @@ impl Views {
         self.pending -= entry.pending.len();
         if self.live == 0 {
             // The next views may lie differently.
-            self.slots.clear();
-            self.free.clear();
-            self.trees.clear();
-            self.unsettled.clear();
-        } else if let Some(tree) = self.trees.get_mut(usize::from(entry.tree)) {
+            *self = Views::default();
+            return;
+        }
+        let key = entry.view.key();
+        if self.by_view.get(&key) == Some(&at) {
+            self.by_view.remove(&key);
+        }
+        if let Some(tree) = entry.tree.and_then(|tree| self.trees.get_mut(usize::from(tree))) {
             let place = tree.own(&entry.view.tensor());
             tree.boxes.remove(&Leaf { place, entry: at });
         }
@@ -313,7 +335,7 @@ impl Views {
 }
 
 /// What decides which bytes a view touches, and nothing else: history may hold millions.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct CompactView {
     addr: u64,
     start_offset: u64,
@@ -332,6 +354,12 @@ impl CompactView {
         strides[..rank].copy_from_slice(view.stride());
         let Tensor { addr, start_offset, extent, dtype, .. } = *view;
         CompactView { addr, start_offset, extent, shapes, strides, ndims: rank as u8, dtype }
+    }
+
+    fn key(&self) -> u64 {
+        let mut hasher = FxHasher::default();
+        self.hash(&mut hasher);
+        hasher.finish()
     }
 
     fn tensor(&self) -> Tensor {
