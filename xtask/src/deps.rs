@@ -71,6 +71,8 @@ const ALLOWED: &[(&str, Allowed)] = &[
         ]),
     ),
     ("argus-compile", Allowed::Only(&["argus-abi", "argus-chip", "argus-files"])),
+    // The tests run kernels on cores with device memory.
+    ("argus-loaded", Allowed::Only(&["argus-abi", "argus-chip", "argus-gm", "argus-tile"])),
     ("argus-text", Allowed::Only(&["argus-abi", "argus-facts", "argus-dump"])),
     ("argus-tui", Allowed::Only(&["argus-abi", "argus-facts", "argus-dump", "argus-text"])),
     ("argus-export", Allowed::Only(&["argus-abi", "argus-facts", "argus-files", "argus-dump"])),

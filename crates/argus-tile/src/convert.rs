@@ -121,12 +121,13 @@ pub(crate) fn convert_dense(
         };
     }
     pair! {
-        F32: f32 => [F32: f32, F16: f16, Bf16: bf16, I32: i32, I16: i16, I8: i8];
-        F16: f16 => [F32: f32, F16: f16, Bf16: bf16, I32: i32, I16: i16, I8: i8];
+        F32: f32 => [F32: f32, F16: f16, Bf16: bf16, I32: i32, I16: i16, I8: i8, U8: u8];
+        F16: f16 => [F32: f32, F16: f16, Bf16: bf16, I32: i32, I16: i16, I8: i8, U8: u8];
         Bf16: bf16 => [F32: f32, F16: f16, Bf16: bf16, I32: i32, I16: i16, I8: i8];
         I32: i32 => [F32: f32, F16: f16, Bf16: bf16, I16: i16, I8: i8];
         I16: i16 => [F32: f32, F16: f16, Bf16: bf16, I32: i32, I8: i8];
         I8: i8 => [F32: f32, F16: f16, Bf16: bf16, I32: i32, I16: i16];
+        U8: u8 => [F32: f32, F16: f16, Bf16: bf16, I32: i32, I16: i16];
     }
 }
 
@@ -205,6 +206,7 @@ number!(bf16, float 3.3895313892515355e38, |x| widen_bf16(x), |x| narrow_bf16(x)
 number!(i32, integer);
 number!(i16, integer);
 number!(i8, integer);
+number!(u8, integer);
 
 fn convert_slice<S: Number, D: Number>(from: &[S], to: &mut [D], mode: RoundMode, saturation: Saturation) {
     let (low, high) = (S::LOW.max(D::LOW), S::HIGH.min(D::HIGH));

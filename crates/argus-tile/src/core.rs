@@ -15,6 +15,7 @@ use crate::memory::Memory;
 use crate::observe::Observer;
 use crate::opcode::Opcode;
 use crate::pipe::ClusterPipes;
+use crate::site::{ForeignSite, Site};
 use crate::space::Space;
 use crate::status::CoreStatus;
 use crate::sync::Flags;
@@ -43,6 +44,8 @@ pub struct Core {
     pub(crate) log: Option<InstrLog>,
     pub(crate) log_limit: usize,
     pub(crate) observer: Option<Box<dyn Observer>>,
+    /// Where the kernel's source stands, if Rust's own call sites are not it.
+    site: Option<ForeignSite>,
 }
 
 impl Core {
@@ -67,6 +70,7 @@ impl Core {
             log: None,
             log_limit: usize::MAX,
             observer: None,
+            site: None,
         }
     }
 
@@ -77,6 +81,7 @@ impl Core {
         self.member = member;
         self.memory.reset();
         self.flags = Flags::default();
+        self.site = None;
         self.status.begin_kernel();
     }
 
@@ -95,6 +100,33 @@ impl Core {
 
     pub fn status(&self) -> &CoreStatus {
         &self.status
+    }
+
+    /// Instructions come from this line of a source until told otherwise or until the next kernel. Kernels in Rust
+    /// need not say so: their instructions know where they are called.
+    pub fn issue_from(&mut self, file: &'static [u8], line: u32) {
+        self.site = Some(ForeignSite { file, line });
+    }
+
+    /// Until the next kernel, tiles in UB may lie beyond its end, up to this many bytes: kernels that were only ever
+    /// simulated do that. [`Core::ub_overrun`] tells of it.
+    pub fn tolerate_ub_up_to(&mut self, bytes: u64) {
+        self.memory.ub_reach = bytes;
+    }
+
+    /// How many bytes of UB the kernel has used, if that is more than the chip has.
+    pub fn ub_overrun(&self) -> Option<u64> {
+        (self.memory.overrun > 0).then_some(self.memory.overrun)
+    }
+
+    /// A complaint about the kernel, at the line that it stands at.
+    #[track_caller]
+    pub fn complaint(&self, message: impl Into<String>) -> Fault {
+        Fault::kernel(message).located(self.site(Location::caller()))
+    }
+
+    pub(crate) fn site(&self, caller: Caller) -> Site {
+        self.site.map_or_else(|| caller.into(), Site::from)
     }
 
     /// Bytes of a memory, for tools that look at a core from outside. `None` beyond the memory's end.
@@ -149,12 +181,15 @@ impl Core {
     ) -> Result<R, Fault> {
         let index = self.status.begin_instruction(opcode);
         if self.status.is_stopped() {
-            return Err(Fault::stopped().issued(opcode, index, caller));
+            return Err(Fault::stopped().issued(opcode, index, self.site(caller)));
         }
-        let value = run(self).map_err(|fault| fault.issued(opcode, index, caller))?;
+        let value = match run(self) {
+            Ok(value) => value,
+            Err(fault) => return Err(fault.issued(opcode, index, self.site(caller))),
+        };
         if self.log.is_some() || self.observer.is_some() {
-            let entry = entry(self, value);
-            self.tell(index, entry, caller)?;
+            let entry = LogEntry { location: self.site(caller), ..entry(self, value) };
+            self.tell(index, entry)?;
         }
         Ok(value)
     }

@@ -8,6 +8,7 @@ use argus_abi::args::ArgError;
 use argus_gm::MemoryError;
 
 use crate::opcode::Opcode;
+use crate::site::Site;
 
 /// The sort of a fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -58,7 +59,7 @@ pub struct Particulars {
     /// The operand to blame.
     pub operand: Option<&'static str>,
     /// Where the kernel's source issued the instruction.
-    pub location: Option<&'static Location<'static>>,
+    pub location: Option<Site>,
     /// The rest of the sentence that starts with the operand.
     pub detail: String,
 }
@@ -99,20 +100,15 @@ impl Fault {
         self
     }
 
-    pub(crate) fn located(mut self, location: &'static Location<'static>) -> Fault {
-        self.0.location = Some(location);
+    pub(crate) fn located(mut self, location: impl Into<Site>) -> Fault {
+        self.0.location = Some(location.into());
         self
     }
 
-    pub(crate) fn issued(
-        mut self,
-        opcode: Opcode,
-        index: u64,
-        location: &'static Location<'static>,
-    ) -> Fault {
+    pub(crate) fn issued(mut self, opcode: Opcode, index: u64, location: impl Into<Site>) -> Fault {
         self.0.instruction = Some(opcode);
         self.0.index = index;
-        self.0.location = Some(location);
+        self.0.location = Some(location.into());
         self
     }
 

@@ -194,8 +194,11 @@ impl Core {
     #[track_caller]
     pub fn global_raw(&mut self, addr: u64, dtype: DType, shape: GlobalShape) -> Result<Global, Fault> {
         let caller = Location::caller();
-        let window = self.global.window_to_end(addr).map_err(|error| Fault::memory(error).located(caller))?;
-        check_dtype(dtype).map_err(|fault| fault.located(caller))?;
+        let window = self
+            .global
+            .window_to_end(addr)
+            .map_err(|error| Fault::memory(error).located(self.site(caller)))?;
+        check_dtype(dtype).map_err(|fault| fault.located(self.site(caller)))?;
         Ok(Global { window, addr, dtype, shape })
     }
 

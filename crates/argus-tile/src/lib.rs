@@ -63,7 +63,7 @@
 //! | `movement` | moves on the core |
 //! | `pipe`, `exchange` | tiles between the cores of a cluster |
 //! | `sync` | flags, barriers, cache maintenance |
-//! | `opcode`, `log`, `observe`, `status`, `fault` | what others learn of it |
+//! | `opcode`, `log`, `observe`, `status`, `fault`, `site` | what others learn of it |
 
 mod broadcast;
 mod convert;
@@ -88,6 +88,7 @@ mod pack;
 mod pipe;
 mod reduce;
 mod scalar;
+mod site;
 mod space;
 mod status;
 mod store;
@@ -107,6 +108,7 @@ pub use crate::observe::Observer;
 pub use crate::opcode::{Opcode, Pipe};
 pub use crate::pipe::{ClusterPipes, Direction, Split, TPipe};
 pub use crate::scalar::{Scalar, ScalarValue};
+pub use crate::site::Site;
 pub use crate::space::Space;
 pub use crate::status::CoreStatus;
 pub use crate::tile::{Pad, Tile};

@@ -1,15 +1,15 @@
 //! The instruction log: what a core did, in program order, for a timing model to replay.
 
-use core::panic::Location;
-
 use argus_abi::{DType, Member};
 use smallvec::SmallVec;
 
+use crate::core::Caller;
 use crate::global::{Global, GlobalLayout};
 use crate::layout::Layout;
 use crate::opcode::{Opcode, Pipe};
 use crate::pipe::{Split, TPipe};
 use crate::scalar::ScalarValue;
+use crate::site::Site;
 use crate::space::Space;
 use crate::tile::{Region, Tile};
 
@@ -47,7 +47,7 @@ pub struct LogEntry {
     pub bytes: u64,
     pub work: Work,
     /// Where the kernel's source issued it.
-    pub location: &'static Location<'static>,
+    pub location: Site,
 }
 
 /// How much an instruction computes.
@@ -101,7 +101,7 @@ pub enum OperandPlace {
 }
 
 impl LogEntry {
-    pub(crate) fn new(opcode: Opcode, pipe: Pipe, location: &'static Location<'static>) -> LogEntry {
+    pub(crate) fn new(opcode: Opcode, pipe: Pipe, caller: Caller) -> LogEntry {
         LogEntry {
             opcode,
             pipe,
@@ -111,7 +111,7 @@ impl LogEntry {
             fifo: None,
             bytes: 0,
             work: Work::None,
-            location,
+            location: caller.into(),
         }
     }
 

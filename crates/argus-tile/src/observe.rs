@@ -2,7 +2,7 @@
 
 use core::fmt;
 
-use crate::core::{Caller, Core};
+use crate::core::Core;
 use crate::fault::Fault;
 use crate::kernel::KernelResult;
 use crate::log::LogEntry;
@@ -29,8 +29,8 @@ impl Core {
 
     /// Writes an instruction down and tells whoever observes.
     #[cold]
-    pub(crate) fn tell(&mut self, index: u64, entry: LogEntry, caller: Caller) -> KernelResult {
-        let opcode = entry.opcode;
+    pub(crate) fn tell(&mut self, index: u64, entry: LogEntry) -> KernelResult {
+        let (opcode, site) = (entry.opcode, entry.location);
         let mut told = Ok(());
         if let Some(mut observer) = self.observer.take() {
             told = observer.after(self, index, &entry);
@@ -38,10 +38,10 @@ impl Core {
         }
         if let Some(log) = &mut self.log {
             if log.entries.len() >= self.log_limit {
-                return Err(Fault::log_full(self.log_limit).issued(opcode, index, caller));
+                return Err(Fault::log_full(self.log_limit).issued(opcode, index, site));
             }
             log.entries.push(entry);
         }
-        told.map_err(|fault| fault.issued(opcode, index, caller))
+        told.map_err(|fault| fault.issued(opcode, index, site))
     }
 }

@@ -32,8 +32,9 @@ pub struct Site {
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Key {
-    /// The location's own address: equal ones may exist twice, which is put right when sites are sorted.
-    location: usize,
+    /// The address of the file's name stands for the file: equal names may exist twice, which is put right when
+    /// sites are sorted.
+    location: (usize, u32, u32),
     opcode: u8,
     mnemonic: Mnemonic,
     part: u16,
@@ -49,7 +50,10 @@ pub(crate) fn assign(logs: &[&InstrLog], programs: &mut [Program]) -> (Vec<Site>
         for (index, instr) in program.instrs.iter_mut().enumerate() {
             let entry = &log.entries[instr.entry as usize];
             let key = Key {
-                location: std::ptr::from_ref(entry.location) as usize,
+                location: {
+                    let at = &entry.location;
+                    (at.file().as_ptr() as usize, at.line(), at.column())
+                },
                 opcode: entry.opcode as u8,
                 mnemonic: instr.mnemonic,
                 part: instr.part,

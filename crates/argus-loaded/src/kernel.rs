@@ -1,0 +1,154 @@
+//! A kernel from a shared object: bound to the engine, called on a core.
+#![allow(unsafe_code)]
+
+pub(crate) mod abi;
+mod decode;
+mod issue;
+
+use std::any::Any;
+use std::ffi::{CStr, c_char};
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
+use std::path::Path;
+use std::time::Instant;
+
+use argus_abi::KernelArgs;
+use argus_abi::args::{GLOBAL_CONTEXT_SLOT, LOCAL_CONTEXT_SLOT};
+use argus_tile::{Core, Fault, Kernel, KernelResult};
+
+use crate::object::{LoadError, Object};
+
+/// The one symbol of a kernel object.
+const BIND: &str = "argus_kernel_bind";
+/// Bytes of an exception's text that are kept.
+const MESSAGE: usize = 512;
+
+/// The UB that C++ kernels find in every simulator, whatever the chip has.
+const SIMULATED_UB: u64 = 512 * 1024;
+
+/// What objects are bound to.
+static TABLE: abi::Table = abi::Table { size: size_of::<abi::Table>() as u32, abi: abi::ABI, issue, clock };
+
+/// A kernel in a shared object.
+#[derive(Debug)]
+pub struct LoadedKernel {
+    object: Object,
+    call: abi::Call,
+}
+
+impl LoadedKernel {
+    /// Opens an object and binds the kernel in it.
+    pub fn open(path: &Path) -> Result<LoadedKernel, LoadError> {
+        let object = Object::open(path)?;
+        // SAFETY: the type is that of the header which every version of the interface keeps.
+        let bind: abi::Bind = unsafe { object.symbol(BIND)? };
+        // SAFETY: the table is static, and the object reads its size and number before anything else.
+        let bound = unsafe { bind(&raw const TABLE) };
+        let refuse = |theirs| LoadError::OtherAbi { path: path.to_owned(), theirs, ours: abi::ABI };
+        if bound.is_null() {
+            return Err(refuse(0));
+        }
+        // SAFETY: size and number come first in every version. Only they are read here, as the two words they are.
+        let [size, theirs] = unsafe { bound.cast::<[u32; 2]>().read() };
+        if theirs != abi::ABI || (size as usize) < size_of::<abi::Object>() {
+            return Err(refuse(theirs));
+        }
+        // SAFETY: the object is of our version and at least as large as we know it.
+        let call = unsafe { (*bound).call };
+        Ok(LoadedKernel { object, call })
+    }
+
+    /// The file that the kernel was loaded from.
+    pub fn path(&self) -> &Path {
+        self.object.path()
+    }
+}
+
+/// One call of a kernel. C++ sees the first field and hands the whole back with each instruction.
+#[repr(C)]
+struct Running<'a> {
+    seen: abi::Core,
+    core: &'a mut Core,
+    /// Why an instruction did not complete; the first reason counts.
+    fault: Option<Fault>,
+    panic: Option<Box<dyn Any + Send>>,
+    started: Option<Instant>,
+}
+
+impl Kernel for LoadedKernel {
+    fn run(&self, core: &mut Core, args: &KernelArgs<'_>) -> KernelResult {
+        let payload = args.payload();
+        // A copy: the kernel may write to its slots.
+        let mut slots = payload.args;
+        for (index, slot) in slots.iter_mut().enumerate().take(args.tensor_count()) {
+            *slot = std::ptr::from_ref(args.tensor(index)?).expose_provenance() as u64;
+        }
+        slots[LOCAL_CONTEXT_SLOT] = std::ptr::from_ref(&payload.local).expose_provenance() as u64;
+        slots[GLOBAL_CONTEXT_SLOT] = std::ptr::from_ref(&payload.global).expose_provenance() as u64;
+
+        core.tolerate_ub_up_to(SIMULATED_UB);
+        let seen = abi::Core { sub_block_id: core.sub_block_id(), reserved: 0 };
+        let mut running = Running { seen, core, fault: None, panic: None, started: None };
+        let mut message = [0; MESSAGE];
+        // SAFETY: `call` came from an object of our version. `running` and `slots` outlive the call, and nothing else
+        // uses them before it returns; the object keeps neither pointer beyond that. No exception leaves `call`.
+        let status = unsafe {
+            let running = (&raw mut running).cast::<abi::Core>();
+            (self.call)(running, slots.as_mut_ptr().cast(), message.as_mut_ptr(), message.len())
+        };
+        if let Some(panic) = running.panic {
+            resume_unwind(panic);
+        }
+        match (running.fault, status) {
+            (Some(fault), _) => Err(fault),
+            (None, abi::DONE) => Ok(()),
+            (None, abi::EXCEPTION) => Err(running.core.complaint(thrown(&message))),
+            (None, _) => {
+                Err(running.core.complaint("the kernel ended itself as if an instruction had failed"))
+            }
+        }
+    }
+}
+
+fn thrown(message: &[c_char; MESSAGE]) -> String {
+    let bytes = message.map(|byte| byte as u8);
+    match CStr::from_bytes_until_nul(&bytes).map(CStr::to_string_lossy) {
+        Ok(text) if !text.is_empty() => format!("the kernel threw an exception: {text}"),
+        _ => "the kernel threw something that is no std::exception".to_owned(),
+    }
+}
+
+/// Slot `issue` of the table.
+extern "C" fn issue(core: *mut abi::Core, instruction: *const abi::Instruction) -> i32 {
+    if core.is_null() || instruction.is_null() {
+        // A thread that the kernel started has no core.
+        return abi::HALTED;
+    }
+    // SAFETY: a core that is not null is the `Running` of the `run` below us on this thread's stack: objects keep it
+    // in thread-local memory for the length of that call. `run` does not touch it meanwhile, and instructions do not
+    // call back into the kernel, so this is the only reference.
+    let running = unsafe { &mut *core.cast::<Running<'_>>() };
+    // SAFETY: descriptors live on the kernel's stack until this returns.
+    let instruction = unsafe { &*instruction };
+    let result = catch_unwind(AssertUnwindSafe(|| issue::run(running.core, instruction)));
+    match result {
+        Ok(Ok(())) => abi::DONE,
+        Ok(Err(fault)) => {
+            running.fault.get_or_insert(fault);
+            abi::HALTED
+        }
+        Err(panic) => {
+            running.panic.get_or_insert(panic);
+            abi::HALTED
+        }
+    }
+}
+
+/// Slot `clock` of the table. It starts when the kernel first looks at it.
+extern "C" fn clock(core: *mut abi::Core) -> u64 {
+    if core.is_null() {
+        return 0;
+    }
+    // SAFETY: as in `issue`.
+    let running = unsafe { &mut *core.cast::<Running<'_>>() };
+    running.started.get_or_insert_with(Instant::now).elapsed().as_nanos() as u64
+}

@@ -1,0 +1,202 @@
+//! From descriptors to the engine's types. Nothing in a descriptor is believed: numbers of enumerations, counts and
+//! addresses are checked here, shapes and ranges by the engine.
+#![allow(unsafe_code)]
+
+use argus_abi::DType;
+use argus_tile::{
+    BlockOrder, Core, Direction, Fault, Global, GlobalLayout, GlobalShape, InnerOrder, Opcode, Pad,
+    ScalarValue, Space, Split, TPipe, Tile,
+};
+use half::{bf16, f16};
+
+use super::abi;
+
+/// An instruction with what its descriptor names.
+pub(super) struct Operands<'a> {
+    pub opcode: Opcode,
+    raw: &'a abi::Instruction,
+}
+
+impl<'a> Operands<'a> {
+    /// Counts are held to what a descriptor has room for.
+    pub fn new(core: &Core, raw: &'a abi::Instruction) -> Result<Operands<'a>, Fault> {
+        let opcode = u8::try_from(raw.opcode).ok().and_then(Opcode::from_raw);
+        let opcode =
+            opcode.ok_or_else(|| core.complaint(format!("no instruction has number {}", raw.opcode)))?;
+        let fits = usize::from(raw.tile_count) <= abi::MAX_TILES
+            && usize::from(raw.global_count) <= abi::MAX_GLOBALS
+            && usize::from(raw.scalar_count) <= abi::MAX_SCALARS;
+        if !fits {
+            return Err(core.complaint(format!("{opcode}: the descriptor counts more operands than it has")));
+        }
+        Ok(Operands { opcode, raw })
+    }
+
+    /// The tile at a place.
+    pub fn tile(&self, core: &Core, at: usize) -> Result<Tile, Fault> {
+        if at >= usize::from(self.raw.tile_count) || self.raw.tiles[at].is_null() {
+            return Err(self.wrong(core, format_args!("tile {at} is missing")));
+        }
+        // SAFETY: a pointer below the count leads to a tile that lives until the instruction returns; headers fill in
+        // both together.
+        let raw = unsafe { &*self.raw.tiles[at] };
+        let space = Space::ALL.get(usize::from(raw.space)).copied();
+        let space =
+            space.ok_or_else(|| self.wrong(core, format_args!("no tile type has number {}", raw.space)))?;
+        let dtype = self.dtype(core, raw.dtype)?;
+        let block = match raw.block {
+            0 => BlockOrder::RowMajor,
+            1 => BlockOrder::ColMajor,
+            other => return Err(self.wrong(core, format_args!("no block layout has number {other}"))),
+        };
+        let inner = match raw.inner {
+            0 => InnerOrder::NoneBox,
+            1 => InnerOrder::RowMajor,
+            2 => InnerOrder::ColMajor,
+            other => return Err(self.wrong(core, format_args!("no inner layout has number {other}"))),
+        };
+        let pad = match raw.pad {
+            0 => Pad::Null,
+            1 => Pad::Zero,
+            2 => Pad::Max,
+            3 => Pad::Min,
+            4 => Pad::Custom(raw.pad_bits),
+            other => return Err(self.wrong(core, format_args!("no pad value has number {other}"))),
+        };
+        let addr = u32::try_from(raw.addr).map_err(|_| {
+            self.wrong(core, format_args!("address {:#x} is beyond every memory of a core", raw.addr))
+        })?;
+        Ok(Tile {
+            addr,
+            rows: raw.rows,
+            cols: raw.cols,
+            valid_rows: raw.valid_rows,
+            valid_cols: raw.valid_cols,
+            space,
+            dtype,
+            block,
+            inner,
+            fractal: raw.fractal,
+            assigned: raw.assigned != 0,
+            pad,
+        })
+    }
+
+    /// The tensor walk at a place. Its bounds are those of the allocation that its address lies in.
+    pub fn global(&self, core: &mut Core, at: usize) -> Result<Global, Fault> {
+        if at >= usize::from(self.raw.global_count) || self.raw.globals[at].is_null() {
+            return Err(self.wrong(core, format_args!("tensor {at} is missing")));
+        }
+        // SAFETY: as for tiles.
+        let raw = unsafe { &*self.raw.globals[at] };
+        let dtype = self.dtype(core, raw.dtype)?;
+        let layout = match raw.layout {
+            0 => GlobalLayout::Nd,
+            1 => GlobalLayout::Dn,
+            2 => GlobalLayout::Nz,
+            other => {
+                return Err(
+                    self.wrong(core, format_args!("tensors of layout number {other} cannot be walked"))
+                );
+            }
+        };
+        let mut shape = [0; 5];
+        for (to, from) in shape.iter_mut().zip(raw.shape) {
+            *to = u32::try_from(from).map_err(|_| {
+                self.wrong(core, format_args!("a tensor cannot have {from} elements in a dimension"))
+            })?;
+        }
+        // Strides of dimensions of size 1 are anything; one that is used and negative leads out of every allocation.
+        let stride = raw.stride.map(|stride| stride as u64);
+        core.global_raw(raw.addr, dtype, GlobalShape { shape, stride, layout })
+    }
+
+    /// An option: an offset, an enumerator, a template argument.
+    pub fn option(&self, core: &Core, at: usize) -> Result<i64, Fault> {
+        match at < usize::from(self.raw.scalar_count) {
+            true => Ok(self.raw.scalars[at] as i64),
+            false => Err(self.wrong(core, format_args!("option {at} is missing"))),
+        }
+    }
+
+    /// An option that must be one of these.
+    pub fn choice<T: Copy>(&self, core: &Core, at: usize, choices: &[T]) -> Result<T, Fault> {
+        let value = self.option(core, at)?;
+        let choice = usize::try_from(value).ok().and_then(|index| choices.get(index)).copied();
+        choice.ok_or_else(|| self.wrong(core, format_args!("option {at} cannot be {value}")))
+    }
+
+    /// A scalar, whose bits have the type that the descriptor names.
+    pub fn scalar(&self, core: &Core, at: usize) -> Result<ScalarValue, Fault> {
+        let bits = self.option(core, at)? as u64;
+        Ok(match self.dtype(core, self.raw.scalar_types[at])? {
+            DType::F32 => ScalarValue::F32(f32::from_bits(bits as u32)),
+            DType::F16 => ScalarValue::F32(f16::from_bits(bits as u16).to_f32()),
+            DType::Bf16 => ScalarValue::F32(bf16::from_bits(bits as u16).to_f32()),
+            DType::I8 => ScalarValue::I32((bits as i8).into()),
+            DType::I16 => ScalarValue::I32((bits as i16).into()),
+            DType::U8 | DType::Bool => ScalarValue::I32((bits as u8).into()),
+            DType::U16 => ScalarValue::I32((bits as u16).into()),
+            DType::I32 | DType::U32 => ScalarValue::I32(bits as u32 as i32),
+            other => return Err(self.wrong(core, format_args!("a scalar cannot be {other}"))),
+        })
+    }
+
+    /// The queue, and where its slots lie in global memory if they do.
+    pub fn pipe(&self, core: &Core) -> Result<(TPipe, u64), Fault> {
+        if self.raw.pipe.is_null() {
+            return Err(self.wrong(core, format_args!("the pipe is missing")));
+        }
+        // SAFETY: as for tiles.
+        let raw = unsafe { &*self.raw.pipe };
+        let dir = match raw.direction {
+            1 => Direction::C2V,
+            2 => Direction::V2C,
+            3 => Direction::Both,
+            other => return Err(self.wrong(core, format_args!("no direction has number {other}"))),
+        };
+        let pipe = TPipe {
+            flag_id: raw.flag_id,
+            dir,
+            slot_size: raw.slot_size,
+            slot_num: raw.slot_num,
+            local_slot_num: raw.local_slot_num,
+            no_split: raw.no_split != 0,
+        };
+        Ok((pipe, raw.slots_addr))
+    }
+
+    pub fn split(&self, core: &Core) -> Result<Split, Fault> {
+        self.choice(core, 0, &[Split::NoSplit, Split::UpDown, Split::LeftRight])
+    }
+
+    /// Hands values back to the kernel, as many as the instruction gives.
+    pub fn give(&self, core: &Core, values: &[u64]) -> Result<(), Fault> {
+        if self.raw.result.is_null() {
+            return Err(self.wrong(core, format_args!("there is no room for the result")));
+        }
+        for (index, &value) in values.iter().enumerate() {
+            // SAFETY: headers give room for as many words as the instruction has results.
+            unsafe { self.raw.result.add(index).write(value) };
+        }
+        Ok(())
+    }
+
+    pub fn wrong(&self, core: &Core, what: std::fmt::Arguments<'_>) -> Fault {
+        core.complaint(format!("{}: {what}", self.opcode))
+    }
+
+    fn dtype(&self, core: &Core, number: u8) -> Result<DType, Fault> {
+        DType::from_raw(number)
+            .ok_or_else(|| self.wrong(core, format_args!("no element type has number {number}")))
+    }
+}
+
+/// The name of the source file that an instruction stands in.
+pub(super) fn file_of(raw: &abi::Instruction) -> &'static [u8] {
+    if raw.file.is_null() {
+        return b"(unknown)";
+    }
+    // SAFETY: the name is a literal of the object, which is never unloaded; its length was taken from it.
+    unsafe { std::slice::from_raw_parts(raw.file.cast(), raw.file_length as usize) }
+}

@@ -1,0 +1,27 @@
+//! Kernels and orchestrations from shared objects.
+//!
+//! What comes in: the path of an object that a C++ compiler made from a source and from our headers (`include/` at
+//! the root of the repository). What goes out: a [`LoadedKernel`], which is an [`argus_tile::Kernel`] like any other.
+//!
+//! # What holds
+//!
+//! - An object is checked before anything of it is used: that it is one, that it exports what it must, and that its
+//!   ABI number is ours. Each refusal is an error of its own ([`LoadError`]).
+//! - Objects are never unloaded: threads may still hold addresses of their code and texts.
+//! - No panic leaves towards C++, no exception arrives from there.
+//! - What an object says in a descriptor is checked before it becomes a value of the engine. What its own code does
+//!   to this process's memory cannot be.
+//!
+//! | module | subject |
+//! |---|---|
+//! | `object` | opening an object, finding its symbols |
+//! | `kernel` | binding a kernel object and running it on a core |
+//! | `kernel::abi` | the C types of `include/argus/kernel_abi.h` |
+//! | `kernel::decode` | from descriptors to the engine's types |
+//! | `kernel::issue` | from opcodes to the engine's instructions |
+
+mod kernel;
+mod object;
+
+pub use crate::kernel::LoadedKernel;
+pub use crate::object::LoadError;

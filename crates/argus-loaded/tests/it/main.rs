@@ -1,0 +1,4 @@
+//! What kernels in objects can rely on.
+
+mod compile;
+mod conformance;

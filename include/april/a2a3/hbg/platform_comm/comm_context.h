@@ -1,0 +1,2 @@
+#pragma once
+#include "argus/comm_context.hpp"

@@ -1,0 +1,2 @@
+#pragma once
+#include "argus/async_kernel.hpp"

@@ -1,0 +1,54 @@
+// Compiled into every kernel object beside the kernel's own source: the exported function, the table of the engine,
+// and the core that this thread runs on. It needs nothing of the kernel but its entry, so kernels that include no
+// header are bound the same way.
+#include <exception>
+#include <string.h>
+
+#include "argus/bound.hpp"
+
+extern "C" void kernel_entry(int64_t *args);
+
+namespace argus {
+
+const ArgusKernelTable *engine = nullptr;
+__thread ArgusCore *core = nullptr;
+
+namespace {
+
+// Nothing may unwind into the engine: whatever leaves the kernel ends here.
+int32_t call(ArgusCore *on, int64_t *args, char *message, size_t room) {
+    core = on;
+    int32_t status = ARGUS_DONE;
+    const char *thrown = nullptr;
+    try {
+        kernel_entry(args);
+    } catch (const Halt &) {
+        status = ARGUS_HALTED;
+    } catch (const std::exception &error) {
+        status = ARGUS_EXCEPTION;
+        thrown = error.what();
+        if (room > 0) {
+            strncpy(message, thrown, room - 1);
+            message[room - 1] = '\0';
+        }
+    } catch (...) {
+        status = ARGUS_EXCEPTION;
+    }
+    if (status == ARGUS_EXCEPTION && thrown == nullptr && room > 0) {
+        message[0] = '\0';
+    }
+    core = nullptr;
+    return status;
+}
+
+constexpr ArgusKernelObject object = {sizeof(ArgusKernelObject), ARGUS_KERNEL_ABI, call};
+
+}  // namespace
+}  // namespace argus
+
+extern "C" __attribute__((visibility("default"))) const ArgusKernelObject *argus_kernel_bind(const ArgusKernelTable *table) {
+    if (table->abi == ARGUS_KERNEL_ABI && table->size >= sizeof(ArgusKernelTable)) {
+        argus::engine = table;
+    }
+    return &argus::object;
+}

@@ -1,0 +1,2 @@
+#pragma once
+#include "argus/dma_workspace.hpp"

@@ -1,0 +1,2 @@
+#pragma once
+#include "argus/copy_engines.hpp"

@@ -1,0 +1,4 @@
+#pragma once
+#include "argus/tensor.hpp"
+
+using ChipTensor = argus::Tensor;

@@ -1,0 +1,2 @@
+// One header holds the whole interface.
+#include "pto/pto-inst.hpp"
