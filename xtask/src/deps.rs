@@ -70,6 +70,7 @@ const ALLOWED: &[(&str, Allowed)] = &[
             "argus-scenes",
         ]),
     ),
+    ("argus-arrays", Allowed::Only(&["argus-abi"])),
     ("argus-compile", Allowed::Only(&["argus-abi", "argus-chip", "argus-files"])),
     // The tests run kernels on cores with device memory.
     ("argus-loaded", Allowed::Only(&["argus-abi", "argus-chip", "argus-gm", "argus-tile"])),

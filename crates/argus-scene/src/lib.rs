@@ -57,6 +57,7 @@
 //! | [`play`] | runs a case and judges its outputs |
 //! | [`compare`] | outputs against references, within a tolerance |
 //! | [`arguments`] | arguments from plain values, and back |
+//! | [`generator`] | numbers for inputs that are the same bits on every machine |
 //! | [`graph`] | the graph of a case, for dumps that do not have one |
 //!
 //! What it never does: name a scene, compile anything, write files.
@@ -64,6 +65,7 @@
 
 pub mod arguments;
 pub mod compare;
+pub mod generator;
 pub mod graph;
 pub mod play;
 pub mod registry;

@@ -9,7 +9,7 @@ use argus_runtime::{
     Abg, Arg, EntryArgs, Fatal, Hbg, HostArgs, HostTensor, KernelEntry, KernelTable, Orchestration, Program,
     ScopeMode, SlotInfo, TaskOutputs, Trb,
 };
-use argus_scenes::inputs::Generator;
+use argus_scene::generator::Generator;
 use argus_tile::{Core, Fault, GlobalShape, KernelResult};
 
 use crate::model::{A, Model, bytes, i32s, number, task};

@@ -66,7 +66,7 @@ fn sum_of_products<'a>(pairs: impl Iterator<Item = (&'a [f32], &'a [f32])>, tile
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inputs::Generator;
+    use argus_scene::generator::Generator;
 
     #[test]
     fn a_grid_of_single_elements_is_a_plain_product() {

@@ -27,8 +27,8 @@ pub fn golden(a: &[f32], b: &[f32], dims: Dims, k_tile: usize) -> Vec<f32> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::inputs::Generator;
     use crate::reference::gemm::gemm_f64;
+    use argus_scene::generator::Generator;
 
     #[test]
     fn each_tile_is_summed_before_it_is_added() {

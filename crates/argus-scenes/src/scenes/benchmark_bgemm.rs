@@ -7,13 +7,13 @@ use argus_runtime::{
 use std::sync::Arc;
 
 use super::views::entry;
-use crate::inputs::Generator;
 use crate::kernels::elementwise;
 use crate::kernels::gemm::{self, Tiles};
 use crate::params::Bgemm;
 use crate::reference::bgemm::benchmark_golden;
 use argus_scene::arguments::{elements, tensor};
 use argus_scene::compare::Tolerance;
+use argus_scene::generator::Generator;
 use argus_scene::{Case, Expected, Prepared, Scene};
 
 const GEMM: FuncId = FuncId(0);

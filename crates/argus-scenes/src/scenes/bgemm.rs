@@ -4,12 +4,12 @@ use argus_abi::{ArgDirection, CoreType, DType, FuncId, RuntimeKind};
 use argus_runtime::{EntryArgs, Fatal, Hbg, HostArgs, KernelTable, Orchestration, Program, SlotInfo};
 use std::sync::Arc;
 
-use crate::inputs::Generator;
 use crate::kernels::elementwise;
 use crate::kernels::gemm::{self, Tiles};
 use crate::reference::bgemm::{Grid, hbg_golden};
 use argus_scene::arguments::{elements, tensor};
 use argus_scene::compare::Tolerance;
+use argus_scene::generator::Generator;
 use argus_scene::{Case, Expected, Prepared, Scene};
 
 const GEMM_TILE: FuncId = FuncId(0);

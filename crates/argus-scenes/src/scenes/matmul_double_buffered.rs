@@ -6,11 +6,11 @@ use argus_runtime::{
 };
 use std::sync::Arc;
 
-use crate::inputs::Generator;
 use crate::kernels::double_buffered::{self as kernels, Sizes};
 use crate::reference::double_buffered::{DIMS, K_TILE, golden};
 use argus_scene::arguments::{elements, tensor};
 use argus_scene::compare::Tolerance;
+use argus_scene::generator::Generator;
 use argus_scene::{Case, Expected, Prepared, Scene};
 
 const MATMUL: FuncId = FuncId(0);

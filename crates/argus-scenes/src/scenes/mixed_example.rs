@@ -7,12 +7,12 @@ use argus_runtime::{
 use std::sync::Arc;
 
 use super::views::entry;
-use crate::inputs::Generator;
 use crate::kernels::elementwise;
 use crate::kernels::gemm::{self, Tiles};
 use crate::reference::mixed::{self as reference, Inputs};
 use argus_scene::arguments::{elements, tensor};
 use argus_scene::compare::Tolerance;
+use argus_scene::generator::Generator;
 use argus_scene::{Case, Expected, Prepared, Scene};
 
 /// Operands in slots 0, 1, 2.

@@ -7,12 +7,12 @@ use argus_runtime::{
 use std::sync::Arc;
 
 use super::views::entries;
-use crate::inputs::Generator;
 use crate::kernels::pipe_mix::{self as kernels, DEPTH, ROWS, WIDTH};
 use crate::reference::gemm::Dims;
 use crate::reference::pipe_mix as reference;
 use argus_scene::arguments::{elements, tensor};
 use argus_scene::compare::Tolerance;
+use argus_scene::generator::Generator;
 use argus_scene::{Case, Expected, Prepared, Scene};
 
 const MATMUL_PUSH: FuncId = FuncId(0);

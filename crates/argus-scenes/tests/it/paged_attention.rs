@@ -9,8 +9,8 @@ use argus_runtime::{
     ScopeMode, Trb,
 };
 use argus_scene::arguments::{elements, tensor};
+use argus_scene::generator::Generator;
 use argus_scene::play::{PlayOptions, play};
-use argus_scenes::inputs::Generator;
 use argus_scenes::kernels::paged_attention::{PV, QK, SF, UP, on_addresses, on_tensors};
 use argus_scenes::reference::paged_attention::{self as reference, Partial};
 use argus_scenes::scene;
