@@ -24,11 +24,21 @@ pub(crate) struct Cache {
     root: PathBuf,
 }
 
-/// A header that a compilation read.
+/// A header that a compilation read. Below the scene's directory it is known by its name there.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-pub(crate) struct Header {
-    pub path: PathBuf,
+struct Header {
+    path: PathBuf,
     checksum: String,
+}
+
+/// What a compilation gave.
+pub(crate) struct Made<'a> {
+    pub object: &'a Path,
+    pub headers: &'a [PathBuf],
+    /// Where the compiler looked for them, in order.
+    pub search_path: &'a [PathBuf],
+    pub said: &'a str,
+    pub command: &'a str,
 }
 
 #[derive(Serialize, Deserialize)]
@@ -44,7 +54,8 @@ struct List {
 #[derive(Debug)]
 pub(crate) struct Entry {
     pub object: PathBuf,
-    pub headers: Vec<Header>,
+    /// With their full paths.
+    pub headers: Vec<PathBuf>,
     pub said: String,
     pub command: String,
 }
@@ -62,19 +73,22 @@ impl Cache {
     }
 
     /// The object for a request, if it still stands.
-    pub fn find(&self, request: u128) -> Option<Entry> {
+    pub fn find(&self, request: u128, root: Option<&Path>) -> Option<Entry> {
         let list: List = serde_json::from_slice(&fs::read(self.request(request)).ok()?).ok()?;
-        let unchanged = |header: &Header| checksum(&header.path).is_ok_and(|now| now == header.checksum);
-        if list.version != VERSION || list.absent.iter().any(|path| path.exists()) {
+        let headers: Vec<PathBuf> = list.headers.iter().map(|header| full(root, &header.path)).collect();
+        let unchanged =
+            |(header, path): (&Header, &PathBuf)| checksum(path).is_ok_and(|now| now == header.checksum);
+        let appeared = |path: &PathBuf| full(root, path).exists();
+        if list.version != VERSION || list.absent.iter().any(appeared) {
             return None;
         }
-        if !list.headers.iter().all(unchanged) {
+        if !list.headers.iter().zip(&headers).all(unchanged) {
             return None;
         }
-        self.entry(&list.object, list.headers)
+        self.entry(&list.object, headers)
     }
 
-    fn entry(&self, name: &str, headers: Vec<Header>) -> Option<Entry> {
+    fn entry(&self, name: &str, headers: Vec<PathBuf>) -> Option<Entry> {
         let directory = self.root.join("objects").join(name);
         let object = directory.join(OBJECT);
         let said = fs::read_to_string(directory.join(SAID)).ok()?;
@@ -83,37 +97,29 @@ impl Cache {
     }
 
     /// Keeps an object that was just made, and returns its entry.
-    pub fn keep(
-        &self,
-        request: u128,
-        made: &Path,
-        headers: &[PathBuf],
-        search_path: &[PathBuf],
-        (said, command): (&str, &str),
-    ) -> io::Result<Entry> {
-        let headers = headers
-            .iter()
-            .map(|path| Ok(Header { path: path.clone(), checksum: checksum(path)? }))
-            .collect::<io::Result<Vec<_>>>()?;
+    pub fn keep(&self, request: u128, made: &Made<'_>, root: Option<&Path>) -> io::Result<Entry> {
+        let known = |path: &PathBuf| Ok(Header { path: below(root, path).into(), checksum: checksum(path)? });
+        let headers = made.headers.iter().map(known).collect::<io::Result<Vec<_>>>()?;
         let name = name(request, &headers);
         let objects = self.root.join("objects");
         let target = objects.join(&name);
         let stage = argus_files::Stage::inside(&objects)?;
         let entry = stage.path().join("entry");
         fs::create_dir(&entry)?;
-        fs::copy(made, entry.join(OBJECT))?;
-        fs::write(entry.join(SAID), said)?;
-        fs::write(entry.join(COMMAND), command)?;
+        fs::copy(made.object, entry.join(OBJECT))?;
+        fs::write(entry.join(SAID), made.said)?;
+        fs::write(entry.join(COMMAND), made.command)?;
         match stage.publish("entry", &target) {
             Ok(()) => {}
             // Another process was first: its object was made from the same bytes.
             Err(_) if target.join(OBJECT).is_file() => {}
             Err(error) => return Err(error),
         }
-        let absent = absent(&headers, search_path);
-        let list = List { version: VERSION, object: name.clone(), headers: headers.clone(), absent };
+        let absent = absent(made.headers, made.search_path);
+        let absent = absent.iter().map(|path| below(root, path).into()).collect();
+        let list = List { version: VERSION, object: name.clone(), headers, absent };
         argus_files::write(&self.request(request), &serde_json::to_vec(&list)?, false)?;
-        self.entry(&name, headers).ok_or_else(|| io::Error::other("the object vanished"))
+        self.entry(&name, made.headers.to_vec()).ok_or_else(|| io::Error::other("the object vanished"))
     }
 
     fn request(&self, request: u128) -> PathBuf {
@@ -123,11 +129,11 @@ impl Cache {
 
 /// Where each header could have been found before it was. A directory of the search path may lie in another one, so a
 /// header can have several names; each counts.
-fn absent(headers: &[Header], search_path: &[PathBuf]) -> Vec<PathBuf> {
+fn absent(headers: &[PathBuf], search_path: &[PathBuf]) -> Vec<PathBuf> {
     let mut absent = Vec::new();
     for header in headers {
         for (place, directory) in search_path.iter().enumerate() {
-            if let Ok(name) = header.path.strip_prefix(directory) {
+            if let Ok(name) = header.strip_prefix(directory) {
                 let before = search_path[..place].iter().map(|directory| directory.join(name));
                 absent.extend(before.filter(|path| !path.exists()));
             }
@@ -149,15 +155,26 @@ fn name(request: u128, headers: &[Header]) -> String {
     format!("{:032x}", hash.digest128())
 }
 
+/// The name of a file below the scene's directory, or all of its path.
+pub(crate) fn below<'a>(root: Option<&Path>, path: &'a Path) -> &'a Path {
+    root.and_then(|root| path.strip_prefix(root).ok()).unwrap_or(path)
+}
+
+/// The other way round.
+fn full(root: Option<&Path>, name: &Path) -> PathBuf {
+    root.map_or_else(|| name.into(), |root| root.join(name))
+}
+
 fn checksum(path: &Path) -> io::Result<String> {
     Ok(format!("{:032x}", xxh3_128(&fs::read(path)?)))
 }
 
 /// What is known of an object before the compiler runs.
-pub(crate) fn request<'a>(parts: impl IntoIterator<Item = &'a [u8]>) -> u128 {
+pub(crate) fn request(parts: impl IntoIterator<Item = impl AsRef<[u8]>>) -> u128 {
     let mut hash = Xxh3::new();
     hash.update(&VERSION.to_le_bytes());
     for part in parts {
+        let part = part.as_ref();
         hash.update(&(part.len() as u64).to_le_bytes());
         hash.update(part);
     }

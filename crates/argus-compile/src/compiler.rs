@@ -11,7 +11,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use crate::cache::{self, Cache, Entry};
+use crate::cache::{self, Cache, Entry, Made};
 use crate::error::CompileError;
 use crate::headers;
 use crate::toolchain::Toolchain;
@@ -33,7 +33,7 @@ pub struct Object {
     pub said: String,
     /// The command that made it, as it can be typed.
     pub command: String,
-    /// The source and the headers that are its author's, the source first.
+    /// The source and the headers that are its author's, the source first, with the names that the object has for them.
     pub sources: Vec<SourceText>,
     /// It was in the cache.
     pub cached: bool,
@@ -111,11 +111,14 @@ impl Compiler {
         if !source.is_file() {
             return Err(CompileError::NotAFile { path: path.clone() });
         }
-        let unit = Unit { source, ..unit.clone() };
+        let root = unit.root.as_ref().map(fs::canonicalize).transpose().map_err(unreadable)?;
+        let include_dirs =
+            unit.include_dirs.iter().map(|path| fs::canonicalize(path).unwrap_or_else(|_| path.clone()));
+        let unit = Unit { source, root, include_dirs: include_dirs.collect(), ..unit.clone() };
         let text = fs::read(&unit.source).map_err(unreadable)?;
         let arguments = unit.arguments(&self.toolchain, &self.headers)?;
         let request = self.request(&unit, &arguments, &text);
-        let (entry, cached) = match self.cache.find(request) {
+        let (entry, cached) = match self.cache.find(request, unit.root.as_deref()) {
             Some(entry) => (entry, true),
             None => (self.make(&unit, &arguments, request)?, false),
         };
@@ -123,11 +126,14 @@ impl Compiler {
     }
 
     fn request(&self, unit: &Unit, arguments: &[OsString], text: &[u8]) -> u128 {
-        let identity = self.toolchain.identity.to_le_bytes();
-        let parts =
-            [&identity[..], unit.role.support().as_bytes(), unit.source.as_os_str().as_encoded_bytes(), text];
-        let arguments = arguments.iter().map(|argument| argument.as_encoded_bytes());
-        cache::request(parts.into_iter().chain(arguments))
+        // With a root, files are known by their names below it.
+        let root = unit.root.as_deref().filter(|_| !unit.debug);
+        let short =
+            |path: &OsStr| cache::below(root, Path::new(path)).as_os_str().as_encoded_bytes().to_vec();
+        let identity = self.toolchain.identity.to_le_bytes().to_vec();
+        let own = [identity, unit.role.support().into(), short(unit.source.as_os_str()), text.to_vec()];
+        let parts = own.into_iter().chain(arguments.iter().map(|argument| short(argument)));
+        cache::request(parts)
     }
 
     /// Compiles and links. The support part is compiled along with the source: it needs the same arguments.
@@ -136,7 +142,7 @@ impl Compiler {
         let stage = argus_files::Stage::inside(self.cache.root()).map_err(unusable)?;
         let (object, list) = (stage.path().join("object.so"), stage.path().join("headers.d"));
         let mut command = Command::new(&self.toolchain.compiler);
-        command.args(arguments).arg("-shared").arg("-MMD").arg("-MF").arg(&list);
+        command.args(arguments).args(unit.forget_root()).arg("-shared").arg("-MMD").arg("-MF").arg(&list);
         command.arg(&unit.source).arg(self.support(unit)?).arg("-o").arg(&object);
         let said = run(&mut command, unit)?;
         let headers = fs::read_to_string(&list)
@@ -145,15 +151,27 @@ impl Compiler {
         let search_path = unit.search_path(&self.headers)?;
         let command =
             typed(&self.toolchain.compiler, arguments.iter().map(OsString::as_os_str), &unit.source);
-        self.cache.keep(request, &object, &headers, &search_path, (&said, &command)).map_err(unusable)
+        let made = Made {
+            object: &object,
+            headers: &headers,
+            search_path: &search_path,
+            said: &said,
+            command: &command,
+        };
+        self.cache.keep(request, &made, unit.root.as_deref()).map_err(unusable)
     }
 
     /// The compiled support part for a unit.
     fn support(&self, unit: &Unit) -> Result<PathBuf, CompileError> {
         let unusable = |source| CompileError::Cache { path: self.cache.root().into(), source };
         let source = self.headers.join(unit.role.support());
-        let bare =
-            Unit { source: source.clone(), include_dirs: Vec::new(), defines: Vec::new(), ..unit.clone() };
+        let bare = Unit {
+            source: source.clone(),
+            include_dirs: Vec::new(),
+            defines: Vec::new(),
+            root: None,
+            ..unit.clone()
+        };
         let arguments = bare.arguments(&self.toolchain, &self.headers)?;
         // The headers' directory has their checksum in its name, and is among the arguments.
         let parts = [&self.toolchain.identity.to_le_bytes()[..], source.as_os_str().as_encoded_bytes()];
@@ -173,13 +191,18 @@ impl Compiler {
     }
 
     fn object(&self, unit: &Unit, text: &[u8], entry: Entry, cached: bool) -> Result<Object, CompileError> {
+        let root = unit.root.as_deref().filter(|_| !unit.debug);
+        let source_text = |path: &Path, text: &[u8]| SourceText {
+            path: cache::below(root, path).to_owned(),
+            text: String::from_utf8_lossy(text).into_owned(),
+        };
         let read = |path: &Path| {
             let text = fs::read(path).map_err(|source| CompileError::Source { path: path.into(), source })?;
-            Ok(SourceText { path: path.into(), text: String::from_utf8_lossy(&text).into_owned() })
+            Ok(source_text(path, &text))
         };
-        let own = SourceText { path: unit.source.clone(), text: String::from_utf8_lossy(text).into_owned() };
-        let theirs = entry.headers.iter().map(|header| &header.path);
-        let theirs = theirs.filter(|path| !path.starts_with(&self.headers) && **path != unit.source);
+        let own = source_text(&unit.source, text);
+        let theirs =
+            entry.headers.iter().filter(|path| !path.starts_with(&self.headers) && **path != unit.source);
         let sources = std::iter::once(Ok(own)).chain(theirs.map(|path| read(path)));
         Ok(Object {
             path: entry.object,

@@ -18,6 +18,7 @@
 //!     runtime: RuntimeKind::Trb,
 //!     include_dirs: Vec::new(),
 //!     defines: Vec::new(),
+//!     root: None,
 //!     debug: false,
 //! };
 //! for object in compiler.compile(&[unit])? {

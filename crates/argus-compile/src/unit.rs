@@ -22,7 +22,10 @@ pub struct Unit {
     pub include_dirs: Vec<PathBuf>,
     /// As after `-D`: `NAME` or `NAME=VALUE`.
     pub defines: Vec<String>,
-    /// For a debugger: nothing is optimised, everything can be seen.
+    /// The directory that the scene lies in. Objects know files below it by their names in it, so a copy of the
+    /// directory gives the same objects.
+    pub root: Option<PathBuf>,
+    /// For a debugger: nothing is optimised, everything can be seen, and files have their full names.
     pub debug: bool,
 }
 
@@ -97,6 +100,15 @@ impl Unit {
             arguments.push(directory.into());
         }
         Ok(arguments)
+    }
+
+    /// What makes an object forget where the scene lies.
+    pub(crate) fn forget_root(&self) -> Option<OsString> {
+        let root = self.root.as_ref().filter(|_| !self.debug)?;
+        let mut flag = OsString::from("-ffile-prefix-map=");
+        flag.push(root);
+        flag.push("/=");
+        Some(flag)
     }
 
     /// Where a header may be found, in the order in which the compiler looks.

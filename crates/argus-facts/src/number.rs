@@ -61,6 +61,49 @@ pub fn number(dtype: DType, bits: u64) -> Number {
     }
 }
 
+/// The bits of the element that is nearest to `value`, ties to even. `None` for an integer type that does not have
+/// exactly this value.
+pub fn nearest(dtype: DType, value: f64) -> Option<u64> {
+    let whole = |low: f64, high: f64| {
+        (value.fract() == 0.0 && (low..=high).contains(&value)).then_some(value as i128 as u64)
+    };
+    match dtype {
+        DType::F32 => Some(u64::from((value as f32).to_bits())),
+        DType::F16 => Some(u64::from(f16::from_f64(value).to_bits())),
+        DType::Bf16 => Some(u64::from(bf16::from_f64(value).to_bits())),
+        DType::Fp8E4M3Fn | DType::Fp8E8M0 => Some(nearest_of(dtype, 256, value)),
+        DType::Fp4E2M1 => Some(nearest_of(dtype, 16, value)),
+        DType::I8 => Some(whole(-128.0, 127.0)? & 0xff),
+        DType::I16 => Some(whole(-32768.0, 32767.0)? & 0xffff),
+        DType::I32 => Some(whole(f64::from(i32::MIN), f64::from(i32::MAX))? & 0xffff_ffff),
+        // The largest f64 below 2^63 and 2^64.
+        DType::I64 => whole(i64::MIN as f64, 9_223_372_036_854_774_784.0),
+        DType::U64 => whole(0.0, 18_446_744_073_709_549_568.0),
+        DType::U8 => whole(0.0, 255.0),
+        DType::U16 => whole(0.0, 65535.0),
+        DType::U32 => whole(0.0, f64::from(u32::MAX)),
+        DType::Bool => whole(0.0, 1.0),
+    }
+}
+
+/// The nearest of a type with few values, found by looking at each.
+fn nearest_of(dtype: DType, codes: u64, value: f64) -> u64 {
+    let meaning = |code: u64| number(dtype, code).as_f64();
+    if value.is_nan() {
+        return (0..codes).find(|&code| meaning(code).is_nan()).unwrap_or(0);
+    }
+    let fits = |code: &u64| {
+        !meaning(*code).is_nan() && meaning(*code).is_sign_negative() == value.is_sign_negative()
+    };
+    let all = (0..codes).filter(fits);
+    // A code with a clear last bit wins a tie.
+    let best = all.min_by(|&a, &b| {
+        let key = |code: u64| ((meaning(code) - value).abs(), code & 1);
+        key(a).partial_cmp(&key(b)).unwrap_or(std::cmp::Ordering::Equal)
+    });
+    best.unwrap_or(0)
+}
+
 /// Whether the bits mean a float that is not zero and has the smallest exponent, so that it lacks precision.
 pub fn is_subnormal(dtype: DType, bits: u64) -> bool {
     // Masks of exponent and mantissa.
@@ -127,6 +170,24 @@ mod tests {
         assert_eq!(element(DType::Fp4E2M1, &payload, 1), Some(Number::Float(0.5)));
         assert_eq!(element(DType::Fp4E2M1, &payload, 8), None);
         assert_eq!(element(DType::U64, &payload, u64::MAX), None);
+    }
+
+    #[test]
+    fn the_nearest_element_has_the_value_or_is_the_next_to_it() {
+        for dtype in DType::ALL {
+            for code in 0..if dtype == DType::Bool { 2 } else { 16 } {
+                let value = number(dtype, code).as_f64();
+                if !value.is_nan() {
+                    assert_eq!(nearest(dtype, value), Some(code), "{dtype} {code}");
+                }
+            }
+        }
+        assert_eq!(nearest(DType::F32, 0.1), Some(0x3dcc_cccd));
+        assert_eq!(nearest(DType::Bf16, 1.0 + 1.0 / 256.0), Some(0x3f80), "a tie goes to the even one");
+        assert_eq!(nearest(DType::Fp4E2M1, 2.5), Some(4), "between 2 and 3");
+        assert_eq!(nearest(DType::Fp8E4M3Fn, 1e9), Some(0x7e), "the largest there is");
+        assert_eq!((nearest(DType::I8, -1.0), nearest(DType::I8, 128.0)), (Some(0xff), None));
+        assert_eq!((nearest(DType::U8, 0.5), nearest(DType::I32, f64::NAN)), (None, None));
     }
 
     #[test]

@@ -52,6 +52,7 @@ impl Scratch {
             runtime: RuntimeKind::Trb,
             include_dirs: vec![self.path("early"), self.path("late")],
             defines: Vec::new(),
+            root: None,
             debug: false,
         }
     }
@@ -192,4 +193,25 @@ fn many_at_once_make_one_object() {
         .map(|entry| entry.unwrap().file_name())
         .collect();
     assert!(left.iter().all(|name| !name.to_string_lossy().starts_with('.')), "{left:?}");
+}
+
+#[test]
+fn a_copy_of_a_scene_gives_the_same_objects_until_it_differs() {
+    let (original, elsewhere) = (Scratch::new(), Scratch::new());
+    let compiler = elsewhere.compiler();
+    let below = |scratch: &Scratch| Unit { root: Some(scratch.path("")), ..scratch.unit() };
+    let compile = |unit: &Unit| compiler.compile(std::slice::from_ref(unit)).unwrap().remove(0);
+    let first = compile(&below(&original));
+    let names: Vec<_> = first.sources.iter().map(|source| source.path.to_str().unwrap()).collect();
+    assert_eq!(names, ["orch.cpp", "late/sizes.h"], "names below the scene's directory");
+    let copy = Scratch::new();
+    let second = compile(&below(&copy));
+    assert!(second.cached);
+    assert_eq!(second.path, first.path);
+    copy.write("late/sizes.h", "#define SIZE 7\n");
+    let third = compile(&below(&copy));
+    assert!(!third.cached && third.path != first.path);
+    assert_eq!(third.sources[1].text, "#define SIZE 7\n");
+    // The original is still what it was.
+    assert_eq!(compile(&below(&original)).path, first.path);
 }
