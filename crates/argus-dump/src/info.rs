@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 
 use argus_abi::{DType, Kind};
-use argus_facts::{KernelInfo, Ledger, RunTimes};
+use argus_facts::{KernelInfo, Ledger, RunTimes, SceneOrigin};
 use serde_json::{Map, Value};
 
 /// How a dump is written.
@@ -76,6 +76,8 @@ pub struct DumpInfo {
     /// Programs and libraries by name.
     pub versions: Map<String, Value>,
     pub orchestration_args: Vec<OrchestrationArg>,
+    /// The sources of the program, if they are known.
+    pub origin: Option<SceneOrigin>,
 }
 
 /// A number that no other run has.

@@ -47,6 +47,7 @@
 //! | [`journal`] | the journal: its format, its writer, its reader |
 //! | [`writer`] | the sink |
 //! | [`read`] | a dump that is being read, whoever wrote it |
+//! | [`origin_file`] | the sources that a run's code came from |
 //! | [`filter`] | which records are meant |
 //! | [`verify`] | whether a dump is true |
 //! | [`stats`] | statistics of payloads in passing |
@@ -62,6 +63,7 @@ mod info;
 pub mod journal;
 mod manifest;
 mod map;
+pub mod origin_file;
 mod payload;
 pub mod read;
 mod run_file;

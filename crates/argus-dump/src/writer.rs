@@ -16,6 +16,7 @@ use crate::journal::{
 };
 use crate::manifest::{self, Contents};
 use crate::map::Bytes;
+use crate::origin_file;
 use crate::payload::PayloadFile;
 use crate::run_file::{self, Ended};
 use crate::spool::{Failure, Spool, Target};
@@ -113,6 +114,12 @@ impl DumpWriter {
         };
         run_file::write(directory, &writer.info, &options, &writer.started, None)
             .map_err(|source| DumpError::Create { path: directory.join(RUN_FILE), source })?;
+        if let Some(origin) = &writer.info.origin {
+            origin_file::write(directory, origin).map_err(|source| DumpError::Create {
+                path: directory.join(origin_file::SCENE_DIRECTORY),
+                source,
+            })?;
+        }
         let started_unix_ns = u64::try_from(now.timestamp().as_nanosecond()).unwrap_or(0);
         writer.begin_journal(started_unix_ns).map_err(|failure| writer.report(&failure))?;
         Ok(writer)

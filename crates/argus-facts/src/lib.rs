@@ -25,6 +25,7 @@
 //! | [`task`] | a task as the run left it |
 //! | [`graph`] | tasks, kernels and edges, with quick ways from a task to its neighbours |
 //! | [`call`] | one task as a reference sees it: arguments in, expected outputs out |
+//! | [`origin`] | where the code of a run came from |
 //! | [`number`] | raw bits of every element type as numbers |
 //! | [`select`] | what of a run is captured: a level and selectors |
 //! | [`task_selector`] | tasks as people name them |
@@ -41,6 +42,7 @@ pub mod graph;
 pub mod kernel_info;
 pub mod ledger;
 pub mod number;
+pub mod origin;
 pub mod select;
 pub mod sink;
 pub mod task;
@@ -52,6 +54,7 @@ pub use cause::with_causes;
 pub use graph::{Edge, Graph};
 pub use kernel_info::{FuncIds, KernelInfo};
 pub use ledger::{Ledger, RingLedger};
+pub use origin::{OriginFile, SceneOrigin};
 pub use select::{Candidate, Condition, Decision, Level, Selection, Selector, SelectorError, Subject};
 pub use sink::Sink;
 pub use task::TaskInfo;

@@ -62,7 +62,8 @@ fn captured(platform: &'static Chip, args: &mut HostArgs, parent: &Path) -> Dura
     let directory = tempfile::tempdir_in(parent).expect("a directory");
     let began = Began::default();
     let request = RecordRequest { dedupe: false, ..RecordRequest::default() };
-    let names = Names { scene: "large".into(), case: "bench".into(), runtime: "trb".into() };
+    let names =
+        Names { scene: "large".into(), case: "bench".into(), runtime: "trb".into(), ..Names::default() };
     let (program, config) = (program(Arc::clone(&began)), RunConfig::default());
     let mut device = Device::new(platform);
     let run = record(&mut device, &program, args, &config, &request, &names, directory.path());

@@ -34,7 +34,12 @@ fn run(platform: &str, directory: &Path) {
     let (case, runtime) = scene.case(Some("large"), Some(RuntimeKind::Trb)).expect("a shipped case");
     let prepared = case.prepare(runtime, argus_chip::DEFAULT_CHIP).unwrap();
     let config = RunConfig { block_dim: case.block_dim, ..RunConfig::default() };
-    let names = Names { scene: scene.name.clone(), case: case.name.clone(), runtime: runtime.name().into() };
+    let names = Names {
+        scene: scene.name.clone(),
+        case: case.name.clone(),
+        runtime: runtime.name().into(),
+        ..Names::default()
+    };
     let mut device = Device::new(Chip::by_name(platform).expect("a shipped platform"));
     let (mut args, request) = (prepared.args, RecordRequest::default());
     let run = record(&mut device, &prepared.program, &mut args, &config, &request, &names, directory);

@@ -39,7 +39,7 @@ use argus_abi::Kind;
 use argus_dump::{
     DumpInfo, DumpOptions, DumpSummary, DumpWriter, OrchestrationArg, RunEnd, RunStatus, StatsMode,
 };
-use argus_facts::with_causes;
+use argus_facts::{SceneOrigin, with_causes};
 use argus_runtime::{
     CaptureRequest, CapturedRun, Device, HostArgs, Injected, Opening, Program, RunConfig, RunError, RunReport,
 };
@@ -54,6 +54,8 @@ pub struct Names {
     pub scene: String,
     pub case: String,
     pub runtime: String,
+    /// Where the program's code came from, if that is known.
+    pub origin: Option<Arc<SceneOrigin>>,
 }
 
 /// How a recorded run ended.
@@ -102,6 +104,7 @@ pub fn record(
             level: request.level_name().into(),
             run_id: argus_dump::new_run_id(),
             kernels: program.kernel_infos(),
+            origin: names.origin.as_deref().cloned(),
             ..DumpInfo::default()
         };
         describe(&mut info, opening, config, request);

@@ -37,6 +37,7 @@
 //!             Ok(vec![Expected::f32("x", &twice)])
 //!         })),
 //!         configure: Box::new(|_| ()),
+//!         origin: None,
 //!     }
 //! }
 //!

@@ -1,9 +1,11 @@
 //! Runs a case and judges its outputs.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use argus_abi::RuntimeKind;
 use argus_chip::Chip;
+use argus_facts::SceneOrigin;
 use argus_runtime::{Device, HostArgs, Injection, Program, RunConfig, RunError, RunReport};
 use thiserror::Error;
 
@@ -85,6 +87,8 @@ pub struct Stage<'a> {
     pub program: &'a Program,
     pub args: &'a mut HostArgs,
     pub config: &'a RunConfig,
+    /// Where the program came from.
+    pub origin: Option<&'a Arc<SceneOrigin>>,
     /// Counts from 0.
     pub round: u32,
 }
@@ -107,7 +111,14 @@ pub fn play_with<E: From<OutputMismatch> + From<PrepareError>>(
     for round in 0..options.rounds.max(1) {
         let mut fresh = prepared.args.clone();
         let (device, program, config) = (&mut device, &prepared.program, &config);
-        let report = run(Stage { device, program, args: &mut fresh, config, round })?;
+        let report = run(Stage {
+            device,
+            program,
+            args: &mut fresh,
+            config,
+            origin: prepared.origin.as_ref(),
+            round,
+        })?;
         let outputs = match golden {
             None => Vec::new(),
             Some(golden) => {

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use argus_abi::{DType, RuntimeKind};
 use argus_chip::Chip;
-use argus_facts::References;
+use argus_facts::{References, SceneOrigin};
 use argus_runtime::{HostArgs, Program, RunConfig};
 use thiserror::Error;
 
@@ -37,7 +37,11 @@ pub struct Case {
     pub block_dim: Option<u32>,
     pub control_threads: Option<u32>,
     prepare: Arc<Prepare>,
+    /// The program alone, where that takes less than all of it.
+    program: Option<Arc<MakeProgram>>,
 }
+
+type MakeProgram = dyn Fn(RuntimeKind, &'static Chip) -> Result<Program, PrepareError> + Send + Sync;
 
 type Prepare = dyn Fn(RuntimeKind, &'static Chip) -> Result<Prepared, PrepareError> + Send + Sync;
 
@@ -50,6 +54,8 @@ pub struct Prepared {
     pub golden: Option<Golden>,
     /// Changes to the run's configuration that belong to the case, such as small rings.
     pub configure: Configure,
+    /// Where the program came from, if it was made from files.
+    pub origin: Option<Arc<SceneOrigin>>,
 }
 
 /// Computes the expected outputs from the arguments as they are before the run.
@@ -150,7 +156,16 @@ impl Case {
             block_dim: None,
             control_threads: None,
             prepare: Arc::new(prepare),
+            program: None,
         }
+    }
+
+    /// A way to the program that needs no arguments.
+    pub fn program_by(
+        self,
+        program: impl Fn(RuntimeKind, &'static Chip) -> Result<Program, PrepareError> + Send + Sync + 'static,
+    ) -> Case {
+        Case { program: Some(Arc::new(program)), ..self }
     }
 
     pub fn alias(mut self, name: &str) -> Case {
@@ -175,6 +190,14 @@ impl Case {
     /// The program and its arguments, for a runtime that the case is written for.
     pub fn prepare(&self, runtime: RuntimeKind, chip: &'static Chip) -> Result<Prepared, PrepareError> {
         (self.prepare)(runtime, chip)
+    }
+
+    /// The program alone, for work that has arguments of its own.
+    pub fn program(&self, runtime: RuntimeKind, chip: &'static Chip) -> Result<Program, PrepareError> {
+        match &self.program {
+            Some(program) => program(runtime, chip),
+            None => Ok(self.prepare(runtime, chip)?.program),
+        }
     }
 
     /// How the case wants to be run on a chip. One that is made for a larger chip uses what this one has.

@@ -98,7 +98,8 @@ impl Recording {
     /// Runs one round and keeps its dump.
     pub fn run(&mut self, stage: Stage<'_>) -> Result<RunReport, Failure> {
         let path = self.place(stage.round)?;
-        let Stage { device, program, args, config, .. } = stage;
+        let Stage { device, program, args, config, origin, .. } = stage;
+        self.names.origin = origin.cloned();
         let RecordedRun { result, dump, waits, mut problems } =
             record(device, program, args, config, &self.request, &self.names, &path);
         let kept = dump.map(|summary| Kept { summary, waits: waits.0, wait_ns: waits.1 });

@@ -61,7 +61,12 @@ pub fn run(args: &RunArgs, registry: &Registry) -> Result<Summary, Failure> {
         ..PlayOptions::default()
     };
     let target = args.timeline.as_deref().map(Target::new).transpose()?;
-    let names = Names { scene: scene.name.clone(), case: case.name.clone(), runtime: runtime.name().into() };
+    let names = Names {
+        scene: scene.name.clone(),
+        case: case.name.clone(),
+        runtime: runtime.name().into(),
+        ..Names::default()
+    };
     let mut recording = Recording::new(&args.dump, names, options.rounds)?;
     if let Some(recording) = &mut recording {
         recording.count_tasks(&case, runtime)?;
@@ -71,11 +76,13 @@ pub fn run(args: &RunArgs, registry: &Registry) -> Result<Summary, Failure> {
     let mut injected = Vec::new();
     let mut drawn = Ok(());
     let played = play_with(&case, runtime, chip, &options, |stage| {
-        let Stage { device, program, args, config, round } = stage;
+        let Stage { device, program, args, config, origin, round } = stage;
         interrupt.reaches(device);
         progress.round(device, round);
         let ended = match &mut recording {
-            Some(recording) => recording.run(Stage { device: &mut *device, program, args, config, round }),
+            Some(recording) => {
+                recording.run(Stage { device: &mut *device, program, args, config, origin, round })
+            }
             None => device.run(program, args, config).map_err(Failure::run),
         };
         injected = device.injected().to_vec();

@@ -76,6 +76,8 @@ fn info(dump: &Dump) -> DumpInfo {
         config,
         versions: run.versions,
         orchestration_args: Vec::new(),
+        // Sources that cannot be read are the reader's to complain about, not the copy's to repair.
+        origin: argus_dump::origin_file::read(dump.directory()).ok().flatten(),
     }
 }
 

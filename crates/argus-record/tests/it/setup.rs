@@ -34,7 +34,8 @@ impl Subject {
     pub fn new(program: Program, args: HostArgs) -> Subject {
         let config = RunConfig { block_dim: Some(3), control_threads: Some(3), ..RunConfig::default() };
         let name = |text: &str| text.to_owned();
-        let names = Names { scene: name("a test"), case: name("default"), runtime: name("none") };
+        let names =
+            Names { scene: name("a test"), case: name("default"), runtime: name("none"), ..Names::default() };
         Subject { program, args, config, names }
     }
 
@@ -47,7 +48,12 @@ impl Subject {
             ..RunConfig::default()
         };
         (prepared.configure)(&mut config);
-        let names = Names { scene: scene.into(), case: case.name.clone(), runtime: runtime.name().into() };
+        let names = Names {
+            scene: scene.into(),
+            case: case.name.clone(),
+            runtime: runtime.name().into(),
+            ..Names::default()
+        };
         Subject { program: prepared.program, args: prepared.args, config, names }
     }
 

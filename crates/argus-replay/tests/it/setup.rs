@@ -28,7 +28,12 @@ impl Recorded {
     ) -> Recorded {
         let prepared = case.prepare(runtime, platform).unwrap();
         let config = case.config(&prepared, platform);
-        let names = Names { scene: scene.into(), case: case.name.clone(), runtime: runtime.name().into() };
+        let names = Names {
+            scene: scene.into(),
+            case: case.name.clone(),
+            runtime: runtime.name().into(),
+            ..Names::default()
+        };
         let directory = tempfile::tempdir().unwrap();
         let mut args = prepared.args;
         let mut device = Device::new(platform);

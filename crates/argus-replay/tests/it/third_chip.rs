@@ -20,7 +20,12 @@ use widesim::WIDESIM;
 /// Runs a case on all clusters, judges its outputs and the dump of it, and tells on which cores it ran.
 fn captured(scene: &Scene, case: &Case, runtime: RuntimeKind) -> CoreSet {
     let about = format!("{} {} {runtime}", scene.name, case.name);
-    let names = Names { scene: scene.name.clone(), case: case.name.clone(), runtime: runtime.name().into() };
+    let names = Names {
+        scene: scene.name.clone(),
+        case: case.name.clone(),
+        runtime: runtime.name().into(),
+        ..Names::default()
+    };
     let directory = tempfile::tempdir().unwrap();
     let options = PlayOptions {
         block_dim: Some(WIDESIM.clusters),

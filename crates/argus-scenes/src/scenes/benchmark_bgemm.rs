@@ -48,6 +48,7 @@ fn prepare(case: &str, params: Bgemm) -> Prepared {
             Ok(vec![Expected::f32("C", &values)])
         })),
         configure: Box::new(|_| ()),
+        origin: None,
     }
 }
 

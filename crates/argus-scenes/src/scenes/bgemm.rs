@@ -43,6 +43,7 @@ fn prepare(_runtime: RuntimeKind) -> Prepared {
             Ok(vec![Expected::f32("C", &values)])
         })),
         configure: Box::new(|_| ()),
+        origin: None,
     }
 }
 

@@ -55,6 +55,7 @@ fn prepare(runtime: RuntimeKind) -> Prepared {
             Ok(vec![Expected::f32("f", &values)])
         })),
         configure: Box::new(|_| ()),
+        origin: None,
     }
 }
 

@@ -141,6 +141,7 @@ fn prepare(orchestration: Orchestration, configure: fn(&mut RunConfig)) -> Prepa
         tolerance: Tolerance::EXACT,
         golden: None,
         configure: Box::new(configure),
+        origin: None,
     }
 }
 

@@ -41,6 +41,7 @@ fn prepare(_runtime: RuntimeKind) -> Prepared {
             Ok(vec![Expected::f32("f", &reference::golden(&a, &w1, &w2))])
         })),
         configure: Box::new(|_| ()),
+        origin: None,
     }
 }
 

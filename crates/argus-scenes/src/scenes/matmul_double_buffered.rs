@@ -39,6 +39,7 @@ fn prepare(runtime: RuntimeKind) -> Prepared {
             Ok(vec![Expected::f32("C", &values)])
         })),
         configure: Box::new(|_| ()),
+        origin: None,
     }
 }
 

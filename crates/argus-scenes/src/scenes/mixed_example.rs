@@ -58,6 +58,7 @@ fn prepare(case: &str, iterations: u32) -> Prepared {
         tolerance: Tolerance::new(1e-3, 1e-3).expect("a fixed tolerance"),
         golden: Some(Box::new(|args| Ok(golden(args)))),
         configure: Box::new(|_| ()),
+        origin: None,
     }
 }
 

@@ -80,6 +80,7 @@ fn prepare(
         tolerance: Tolerance::EXACT,
         golden: Some(Box::new(move |_| Ok(vec![Expected::f32(OUTPUT, &golden)]))),
         configure: Box::new(|_| ()),
+        origin: None,
     }
 }
 

@@ -47,6 +47,7 @@ fn prepare(runtime: RuntimeKind) -> Prepared {
             Ok(vec![Expected::f32("f", &golden(&a, &b))])
         })),
         configure: Box::new(|_| ()),
+        origin: None,
     }
 }
 

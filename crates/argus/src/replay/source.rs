@@ -161,7 +161,7 @@ fn of_dump(
     let runtime = args.runtime.clone().or_else(|| recorded(&facts.runtime));
     let (scene, case, runtime) = find_case(name, case.as_deref(), runtime.as_deref(), own, registry)?;
     let chip = chip(args, &facts.platform, purpose)?;
-    let code = Code::from_program(&case.prepare(runtime, chip)?.program);
+    let code = Code::from_program(&case.program(runtime, chip)?);
     let mut listing = Listing::from_dump(&dump);
     listing.name(&code);
     if dump.graph().is_none() {
@@ -235,7 +235,7 @@ fn of_capsule(what: &str, args: &TaskArgs, purpose: Purpose, registry: &Registry
     let (case, runtime) = (known(&args.case, case), known(&args.runtime, runtime));
     let (_, case, runtime) =
         find_case(name, case.as_deref(), runtime.as_deref(), args.scene.is_none(), registry)?;
-    let code = Code::from_program(&case.prepare(runtime, chip)?.program);
+    let code = Code::from_program(&case.program(runtime, chip)?);
     task.check_code(&code).map_err(cannot_replay)?;
     Ok(Source { task, code, chip, from })
 }
@@ -253,7 +253,7 @@ fn of_scene(
         find_case(name, args.case.as_deref(), args.runtime.as_deref(), false, registry)?;
     let chip = chip(args, "", purpose)?;
     if given {
-        let code = Code::from_program(&case.prepare(runtime, chip)?.program);
+        let code = Code::from_program(&case.program(runtime, chip)?);
         let Some(kernel) = &selection.kernel else {
             return Err(Failure::usage(anyhow!(
                 "name the kernel that takes these arguments with --kernel NAME"
@@ -271,7 +271,7 @@ fn of_scene(
         return Ok(Source { task, code, chip, from: From::Scene(name.into()) });
     }
     if selection.task.is_none() && selection.kernel.is_none() && selection.func_ids.is_none() {
-        let code = Code::from_program(&case.prepare(runtime, chip)?.program);
+        let code = Code::from_program(&case.program(runtime, chip)?);
         return Err(Failure::usage(anyhow!("name a task with --kernel NAME, --func-id N[,N] or --task ID"))
             .hint(format!("the scene has {}", code.known())));
     }
@@ -304,7 +304,12 @@ fn capture(
         _ => return Ok(()),
     };
     let request = RecordRequest { selectors: selector.into_iter().collect(), ..RecordRequest::default() };
-    let names = Names { scene: scene.name.clone(), case: case.name.clone(), runtime: runtime.name().into() };
+    let names = Names {
+        scene: scene.name.clone(),
+        case: case.name.clone(),
+        runtime: runtime.name().into(),
+        ..Names::default()
+    };
     let options = PlayOptions { skip_golden: true, ..PlayOptions::default() };
     let mut problems = Vec::new();
     let mut failed: Option<RunError> = None;

@@ -52,6 +52,7 @@ pub fn prepare(
         tolerance: Tolerance::new(1e-3, 1e-3).expect("a fixed tolerance"),
         golden: Some(Box::new(move |args| Ok(golden(&params, args)))),
         configure: Box::new(|_| ()),
+        origin: None,
     }
 }
 
