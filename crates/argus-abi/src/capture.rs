@@ -32,12 +32,15 @@ pub mod argument_flags {
     pub const CONTIGUOUS: u8 = 1;
     /// Taken while the task was still running or had failed: content may be half-written.
     pub const PARTIAL: u8 = 2;
-    /// The level or selection leaves the payload out; the metadata is complete. Of a scalar: its value is not known.
+    /// The level or selection leaves the payload out; the metadata is complete.
     pub const NO_PAYLOAD: u8 = 4;
     /// Only wanted for its statistics: the payload passes through and is not stored.
     pub const STATS_ONLY: u8 = 8;
     /// The task created the tensor: its memory was taken for it, after all earlier users were done.
     pub const CREATED: u8 = 0x80;
+    /// Of a scalar: its value is not known. The same bit, because [`CREATED`] is about tensors; only a copy of a dump that
+    /// does not tell the value has it.
+    pub const NO_VALUE: u8 = 0x80;
 }
 
 /// Common start of every entry.

@@ -65,6 +65,11 @@ impl<B: Backoff> RingRecorder<B> {
         self.number
     }
 
+    /// Whether the collector takes entries while the run goes on.
+    pub fn is_read_meanwhile(&self) -> bool {
+        self.when_full == WhenFull::Wait
+    }
+
     /// How long the ring has waited for room so far.
     pub fn waited_ns(&mut self) -> u64 {
         // Relaxed: only this side adds to it.
@@ -177,8 +182,10 @@ impl<B: Backoff> RingRecorder<B> {
             self.lose(1, gather.left());
             return Recorded::Lost;
         }
-        if gather.left() > 0 {
-            self.ring.push_payload(gather.left(), |piece| gather.fill(piece));
+        // In pieces, so that whoever watches sees that a large one makes progress.
+        while gather.left() > 0 {
+            let len = gather.left().min(Self::LARGEST_PIECE);
+            self.ring.push_payload(len, |piece| gather.fill(piece));
         }
         self.push_entry(entry);
         Recorded::Whole

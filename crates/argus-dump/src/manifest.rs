@@ -226,7 +226,7 @@ fn put_record(out: &mut Vec<u8>, record: &ArgumentRecord, task_keys: &[u8]) {
     put(out, ", \"numel\": ");
     put_u64(out, if scalar { 1 } else { record.numel().unwrap_or(u64::MAX) });
     // A copy of a dump may know of a scalar without knowing its value.
-    let valued = scalar && !record.has(argument_flags::NO_PAYLOAD);
+    let valued = scalar && !record.has(argument_flags::NO_VALUE);
     if valued {
         put(out, ", \"value\": ");
         put_value(out, dtype, record.scalar_bits);
@@ -254,7 +254,7 @@ fn put_record(out: &mut Vec<u8>, record: &ArgumentRecord, task_keys: &[u8]) {
     if record.has(argument_flags::PARTIAL) {
         put(out, ", \"partial\": true");
     }
-    if record.has(argument_flags::CREATED) {
+    if !scalar && record.has(argument_flags::CREATED) {
         put(out, ", \"created\": true");
     }
     if record.has(argument_flags::NO_PAYLOAD) {

@@ -288,10 +288,15 @@ impl Device {
             entry: Arc::clone(&entry),
             built: Arc::clone(&built),
         };
-        scheduler.crew.hire(move |scheduler, worker| job.orchestrate(scheduler, worker));
-        let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get());
-        for _ in 1..config.host_threads.unwrap_or(cpus).max(1) {
-            scheduler.crew.hire(|_, _| ());
+        match scheduler.crew.hire(move |scheduler, worker| job.orchestrate(scheduler, worker)) {
+            Err(source) => scheduler.end(Some(RunError::Thread { source })),
+            Ok(()) => {
+                let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get());
+                for _ in 1..config.host_threads.unwrap_or(cpus).max(1) {
+                    // One thread is enough to finish; kernels that need a second one say so themselves.
+                    _ = scheduler.crew.hire(|_, _| ());
+                }
+            }
         }
         let ended = monitor::watch(&scheduler, config.progress_timeout, &self.interrupt);
         let elapsed = started.elapsed();

@@ -97,6 +97,13 @@ pub enum RunError {
     Injection(#[from] InjectionError),
     #[error("the run was interrupted")]
     Interrupted,
+    #[error("the scheduler panicked, which is a defect of the simulator: {message}")]
+    SchedulerPanic { message: String },
+    #[error("cannot start a thread that the run needs")]
+    Thread {
+        #[source]
+        source: std::io::Error,
+    },
     #[error("the orchestration panicked: {message}")]
     OrchestrationPanic { message: String },
     #[error(

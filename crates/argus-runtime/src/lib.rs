@@ -84,5 +84,6 @@ pub use inject::{Injected, Injection, InjectionError, InjectionKind};
 pub use kernel_table::{KernelEntry, KernelTable, SourceFile};
 pub use program::{EntryArgs, HostArgs, HostTensor, Orchestration, Program};
 pub use schedule::condition::Comparison;
+pub use schedule::in_kernel;
 pub use schedule::task::{ArgumentDescription, Launch, Shape, TaskArgs};
 pub use watch::{Look, Watch};

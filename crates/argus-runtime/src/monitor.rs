@@ -1,10 +1,14 @@
 //! The thread that called `run` watches the run: it ends a run that makes no progress, tells a deadlock from
 //! a kernel that does not end, and gives up on a thread that does not come back.
 
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::time::{Duration, Instant};
+mod opportunity;
 
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+
+use argus_capture::Progress as Captured;
 use argus_sync::Condition;
+use opportunity::Opportunity;
 
 use crate::error::{KernelSite, RunError};
 use crate::schedule::Scheduler;
@@ -25,6 +29,8 @@ pub struct Ended {
 /// Waits for the end of a run, or ends it when `interrupt` is set.
 pub fn watch(scheduler: &Scheduler, limit: Duration, interrupt: &AtomicBool) -> Ended {
     let mut progress = Progress::now(scheduler);
+    // Since the last progress; begun when a look finds none, because it costs some system calls.
+    let mut chance: Option<Opportunity> = None;
     let mut stuck_core = None;
     while !scheduler.outcome.wait(TICK.min(limit)) {
         // Cleared when it is seen, so that it ends one run and not the next.
@@ -39,9 +45,10 @@ pub fn watch(scheduler: &Scheduler, limit: Duration, interrupt: &AtomicBool) -> 
         let now = Progress::now(scheduler);
         // A producer that waits for the collector is not stuck: it goes on as soon as there is room.
         let capturing = scheduler.capture().is_some_and(|capture| capture.status.is_waiting());
-        if now.counts != progress.counts || now.cores != progress.cores || capturing {
+        if now != progress || capturing {
             progress = now;
-        } else if progress.at.elapsed() >= limit {
+            chance = None;
+        } else if chance.get_or_insert_with(Opportunity::start).so_far() >= limit {
             stuck_core = scheduler.cores.cells().find(|(_, cell)| cell.activity.current().is_some());
             let site = stuck_core.and_then(|(core, _)| site_of(scheduler, core));
             scheduler.end(Some(match site {
@@ -50,7 +57,15 @@ pub fn watch(scheduler: &Scheduler, limit: Duration, interrupt: &AtomicBool) -> 
             }));
         }
     }
-    let gone = scheduler.crew.wait_until_gone(GRACE);
+    let grace = Opportunity::start();
+    let gone = loop {
+        if scheduler.crew.wait_until_gone(TICK) {
+            break true;
+        }
+        if grace.so_far() >= GRACE {
+            break false;
+        }
+    };
     let mut error = scheduler.outcome.take_error();
     if let (Some(RunError::Stuck { at, abandoned, .. }), Some((core, cell))) = (&mut error, stuck_core) {
         match scheduler.outcome.stopped_at(core) {
@@ -66,18 +81,21 @@ pub fn watch(scheduler: &Scheduler, limit: Duration, interrupt: &AtomicBool) -> 
     Ended { error, abandoned }
 }
 
+#[derive(PartialEq)]
 struct Progress {
     counts: (u64, u64),
     /// What every core reports: blocks of one long task are progress too.
     cores: Vec<Condition>,
-    at: Instant,
+    /// So is each piece of a large argument that is being captured.
+    captured: Option<Captured>,
 }
 
 impl Progress {
     fn now(scheduler: &Scheduler) -> Progress {
         let counts = (scheduler.submitted(), scheduler.completed());
         let cores = scheduler.cores.cells().map(|(_, cell)| cell.mailbox.condition()).collect();
-        Progress { counts, cores, at: Instant::now() }
+        let captured = scheduler.capture().map(|capture| capture.status.progress());
+        Progress { counts, cores, captured }
     }
 }
 

@@ -21,6 +21,7 @@ pub mod outcome;
 pub mod task;
 pub mod task_ring;
 
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -44,6 +45,16 @@ use hooks::Hooks;
 use outcome::Outcome;
 use task::{Shape, Task, Work};
 use task_ring::Ring;
+
+thread_local! {
+    static IN_KERNEL: Cell<bool> = const { Cell::new(false) };
+}
+
+/// Whether this thread runs a kernel. A panic then is the kernel's own, and the run's error has its text; any other
+/// panic is a defect of this program.
+pub fn in_kernel() -> bool {
+    IN_KERNEL.get()
+}
 
 /// Tasks that wait for cores.
 #[derive(Debug, Default)]
@@ -367,7 +378,9 @@ impl Scheduler {
         let machine = self.cores.core_of(cell, engine);
         let args = KernelArgs::new(&dispatch.payload, &task.args.tensors, task.args.scalars.len());
         machine.begin_kernel(cell.member);
+        IN_KERNEL.set(true);
         let result = catch_unwind(AssertUnwindSafe(|| entry.kernel.run(machine, &args)));
+        IN_KERNEL.set(false);
         cell.activity.end();
         if let Some(clock) = self.clock() {
             note_part(clock, engine, dispatch, task);

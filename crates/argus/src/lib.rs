@@ -66,7 +66,7 @@ use crate::failure::Failure;
 /// }
 /// ```
 pub fn main(scenes: impl IntoIterator<Item = Scene>) -> ExitCode {
-    silence_panics_of_workers();
+    silence_panics_of_kernels();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return output::not_understood(&error),
@@ -103,12 +103,11 @@ fn run_scene(args: &cli::RunArgs, registry: &Registry) -> Result<ExitCode, Failu
 }
 
 /// A kernel that panics ends its run with an error that names task, kernel, core and instruction. The
-/// default message on top would say less, in the middle of other output.
-fn silence_panics_of_workers() {
+/// default message on top would say less, in the middle of other output. Any other panic is told.
+fn silence_panics_of_kernels() {
     let default = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |panic| {
-        let thread = std::thread::current();
-        if !thread.name().is_some_and(|name| name.starts_with("argus-worker-")) {
+        if !argus_runtime::in_kernel() {
             default(panic);
         }
     }));

@@ -266,15 +266,14 @@ pub(super) fn record_of(index: usize, record: &ArgumentRecord) -> Record {
         strides: wide(record.strides),
         start_offset: record.start_offset,
         contiguous: scalar || record.has(argument_flags::CONTIGUOUS),
-        scalar: (scalar && !record.has(argument_flags::NO_PAYLOAD))
-            .then_some(Scalar::Bits(record.scalar_bits)),
+        scalar: (scalar && !record.has(argument_flags::NO_VALUE)).then_some(Scalar::Bits(record.scalar_bits)),
         bin_offset: record.bin_offset,
         bin_size: record.bin_size,
         logical_bytes: None,
         truncated: false,
         overwritten: false,
         partial: record.has(argument_flags::PARTIAL),
-        created: record.has(argument_flags::CREATED),
+        created: !scalar && record.has(argument_flags::CREATED),
         shared: record.has(marks::SHARED),
         // A dump of another format version has none to copy; nothing ever lies at 0.
         address: (!scalar && record.address != 0).then_some(record.address),

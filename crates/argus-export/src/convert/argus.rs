@@ -100,7 +100,7 @@ fn argument(work: &mut Work<'_>, writer: &mut DumpWriter, record: &Record) -> Re
             }
             // As for a tensor: its description is here, its value is not.
             None => {
-                entry.flags |= argument_flags::NO_PAYLOAD;
+                entry.flags |= argument_flags::NO_VALUE;
                 work.without.without(index, &NoArray::NoValue);
             }
         },

@@ -59,8 +59,12 @@ impl Device {
         scheduler.publish(&task);
         scheduler.end_orchestration();
         let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get());
-        for _ in 0..config.host_threads.unwrap_or(cpus.min(parts)).max(1) {
-            scheduler.crew.hire(|_, _| ());
+        for thread in 0..config.host_threads.unwrap_or(cpus.min(parts)).max(1) {
+            // The first is enough to finish; kernels that need a second one say so themselves.
+            match scheduler.crew.hire(|_, _| ()) {
+                Err(source) if thread == 0 => scheduler.end(Some(RunError::Thread { source })),
+                _ => {}
+            }
         }
         let ended = monitor::watch(&scheduler, config.progress_timeout, &self.interrupt);
         let elapsed = started.elapsed();

@@ -71,9 +71,14 @@ impl Capture {
         self.marked_only.load(Ordering::Relaxed)
     }
 
-    /// The first hook: inputs, in/out tensors and scalars.
+    /// The first hook: the task itself, which says which kernels it runs if nothing else comes of it; inputs, in/out
+    /// tensors and scalars.
     pub fn before_dispatch(&self, recorder: &mut Recorder, kernels: &KernelTable, task: &Task) {
         task.trace.dispatched(self.dispatched.fetch_add(1, Ordering::Relaxed), self.now());
+        // Of a process that is killed, only what is collected while it runs is left.
+        if recorder.is_read_meanwhile() {
+            self.task(recorder, task, TaskState::Running);
+        }
         self.arguments(recorder, kernels, task, Stage::BeforeDispatch, 0);
     }
 

@@ -5,12 +5,15 @@
 //! that other core: progress never depends on how many CPUs there are.
 
 use std::any::Any;
+use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Condvar, Mutex, Weak};
 use std::time::{Duration, Instant};
 
 use argus_sync::{FreeThreads, Ticket, relock};
 
+use crate::error::RunError;
 use crate::schedule::Scheduler;
 
 /// How often an idle thread looks again before it sleeps: a hand-off within this time costs no system call.
@@ -57,8 +60,8 @@ impl Crew {
     }
 
     /// Starts a thread that does `first` and then works until the run ends.
-    pub fn hire(&self, first: impl FnOnce(&Arc<Scheduler>, usize) + Send + 'static) {
-        let Some(scheduler) = self.scheduler.upgrade() else { return };
+    pub fn hire(&self, first: impl FnOnce(&Arc<Scheduler>, usize) + Send + 'static) -> io::Result<()> {
+        let Some(scheduler) = self.scheduler.upgrade() else { return Ok(()) };
         let worker = self.hired.fetch_add(1, Ordering::Relaxed);
         let attendance = Arc::clone(&self.attendance);
         *relock(attendance.present.lock()) += 1;
@@ -71,16 +74,25 @@ impl Crew {
             drop(scheduler);
             attendance.leave();
         });
-        if spawned.is_err() {
+        if let Err(error) = spawned {
             self.threads.leave();
             self.attendance.leave();
+            return Err(error);
+        }
+        Ok(())
+    }
+
+    /// Starts a thread without which the run cannot go on: if that fails, the run ends.
+    fn hire_needed(&self) {
+        if let (Err(source), Some(scheduler)) = (self.hire(|_, _| ()), self.scheduler.upgrade()) {
+            scheduler.end(Some(RunError::Thread { source }));
         }
     }
 
     /// Called before a kernel that may wait for a partner: somebody must be free to run that partner.
     pub fn enter_waiting_kernel(&self) -> Waiting<'_> {
         if self.threads.enter_waiting() {
-            self.hire(|_, _| ());
+            self.hire_needed();
         }
         Waiting(self)
     }
@@ -96,7 +108,7 @@ impl Crew {
         self.threads.join();
         let result = help();
         if self.threads.stop_helping() {
-            self.hire(|_, _| ());
+            self.hire_needed();
         }
         result
     }
@@ -142,7 +154,17 @@ impl Scheduler {
         });
     }
 
+    /// A panic of the scheduler itself leaves locks poisoned and tasks half-done: nothing can go on after it, so it ends
+    /// the run. Panics of kernels are caught where they run.
     fn work_and_sleep(&self, worker: usize, done: impl Fn() -> bool, sleep: impl Fn(Ticket)) {
+        if let Err(panic) = catch_unwind(AssertUnwindSafe(|| self.keep_working(worker, done, sleep))) {
+            self.end(Some(RunError::SchedulerPanic { message: panic_message(panic.as_ref()) }));
+            // What it was raised with may panic again when it is dropped.
+            std::mem::forget(panic);
+        }
+    }
+
+    fn keep_working(&self, worker: usize, done: impl Fn() -> bool, sleep: impl Fn(Ticket)) {
         let mut fruitless = 0;
         loop {
             let ticket = self.bell.ticket();
@@ -174,5 +196,35 @@ pub fn panic_message(panic: &(dyn Any + Send)) -> String {
         text.clone()
     } else {
         "no message".into()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::atomic::AtomicBool;
+
+    use argus_chip::CHIPS;
+    use argus_gm::{Fill, GlobalMemory};
+
+    use super::*;
+    use crate::kernel_table::KernelTable;
+    use crate::schedule::cores::Cores;
+
+    /// Without the catch a thread that helps is gone, its locks are poisoned, and the run waits for its timeout.
+    #[test]
+    fn a_panic_of_the_scheduler_ends_the_run_with_its_text() {
+        let stop = Arc::new(AtomicBool::new(false));
+        let scheduler = Arc::new_cyclic(|this: &Weak<Scheduler>| {
+            let cores = Cores::new(CHIPS[0], 1, Fill::Zero, Arc::new(GlobalMemory::new()), &stop);
+            let (kernels, crew) = (KernelTable::default(), Crew::new(this.clone()));
+            Scheduler::new(cores, kernels, Vec::new(), vec![None], Arc::clone(&stop), crew, None)
+        });
+        scheduler.work_until(0, || panic!("no such slot"));
+        assert!(scheduler.outcome.has_ended());
+        let error = scheduler.outcome.take_error();
+        assert!(
+            matches!(&error, Some(RunError::SchedulerPanic { message }) if message == "no such slot"),
+            "{error:?}"
+        );
     }
 }

@@ -4,16 +4,41 @@ use std::convert::Infallible;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread::yield_now;
+use std::time::Duration;
 
 use argus_abi::capture::{ArgumentEntry, EdgesEntry, SkipEntry, TaskEntry};
 use argus_abi::{DType, Tensor};
 use argus_chip::A2A3SIM;
 use argus_facts::{Level, Selection, Sink};
 use argus_gm::MemoryError;
-use argus_runtime::{Arg, CaptureRequest, Collect, Device, RunError};
+use argus_runtime::{Arg, CaptureRequest, Collect, Device, RunConfig, RunError};
 use argus_tile::FaultKind;
 
 use crate::programs::{FILL, Kernels, arguments, config, fill, own, write};
+
+/// Each piece of a large argument is progress: gathering one takes longer than the run may go without any.
+#[test]
+fn capturing_a_large_argument_is_not_a_stuck_run() {
+    const SIDE: usize = 4096;
+    let zeros = vec![0; SIDE * SIDE];
+    let program = Kernels::standard().own(0, |_, _| Ok(())).trb(|trb, args| {
+        let flat = *args.tensor(0)?;
+        let transposed = flat
+            .reshape(&[SIDE as u32, SIDE as u32])
+            .and_then(|square| square.transpose(0, 1))
+            .map_err(|error| argus_runtime::Fatal::invalid(error.to_string()))?;
+        trb.submit_aiv(own(0), Arg::new().input(&transposed)).map(drop)
+    });
+    let selection = Arc::new(Selection { level: Some(Level::Full), ..Selection::default() });
+    for collect in [Collect::default(), Collect::AfterSync { memory_per_ring: 128 << 20 }] {
+        let request = CaptureRequest { selection: Arc::clone(&selection), stats_only: false, collect };
+        let config = RunConfig { progress_timeout: Duration::from_millis(60), ..config() };
+        let mut args = arguments(&[&zeros]);
+        let sink = RingAddress::default();
+        let run = Device::new(&A2A3SIM).run_captured(&program, &mut args, &config, &request, |_| Ok(sink));
+        run.result.unwrap_or_else(|error| panic!("{collect:?}: {error}"));
+    }
+}
 
 /// Tells where in the ring the first payload was, and takes everything else.
 #[derive(Default)]

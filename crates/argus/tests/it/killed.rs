@@ -8,13 +8,13 @@
 //! does not count either; another moment is drawn for it.
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails, in its helpers too")]
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use argus_dump::journal::{ArgumentRecord, Journal, Tail, marks};
+use argus_dump::journal::{ArgumentRecord, Entry, Journal, Tail, marks};
 use assert_cmd::cargo::cargo_bin;
 use xxhash_rust::xxh3::xxh3_128;
 
@@ -67,6 +67,15 @@ fn believed(run: &Path, round: usize) -> (BTreeMap<Key, u128>, Tail) {
         })
     };
     let mut records = BTreeMap::new();
+    let mut tasks = BTreeSet::new();
+    for entry in journal.entries() {
+        match entry {
+            // Before its first argument: a task that was running carries the names of its kernels.
+            Entry::Task(task) => drop(tasks.insert(task.task_id)),
+            Entry::Argument(record) => assert!(tasks.contains(&record.task_id), "no kernel: {record:?}"),
+            _ => {}
+        }
+    }
     for record in journal.arguments() {
         let checksum = u128::from_be_bytes(record.checksum);
         if record.kind == argus_abi::Kind::Tensor as u8 {
