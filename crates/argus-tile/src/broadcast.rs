@@ -2,6 +2,9 @@
 
 use core::panic::Location;
 
+use argus_abi::DType;
+use half::f16;
+
 use crate::core::{Caller, Core};
 use crate::elementwise::{Binary, by_binary, divided_by_zero};
 use crate::fault::{Fault, FaultKind};
@@ -10,7 +13,7 @@ use crate::lines::{Grid, Source, split, unjoined_rows};
 use crate::log::{LogEntry, repeats};
 use crate::loops;
 use crate::memory::{Memory, by_dtype, by_width, check_region, check_type};
-use crate::number::Element;
+use crate::number::{Element, Float};
 use crate::opcode::{Opcode, Pipe};
 use crate::space::Space;
 use crate::tile::{Region, Tile};
@@ -49,9 +52,49 @@ impl Core {
     /// `dst(r, c) = src0(r, c) * src1(0, c)`.
     #[track_caller]
     pub fn tcolexpandmul(&mut self, dst: &Tile, src0: &Tile, src1: &Tile) -> KernelResult {
-        let caller = Location::caller();
+        self.expand_columns(Opcode::Tcolexpandmul, dst, src0, src1, Location::caller(), |memory| {
+            by_dtype!(dst.dtype, T => {
+                memory.combine_columns::<T>(dst, src0, src1, T::mul);
+                Ok(())
+            })
+        })
+    }
+
+    /// `dst(r, c) = src0(r, c) + src1(0, c)`.
+    #[track_caller]
+    pub fn tcolexpandadd(&mut self, dst: &Tile, src0: &Tile, src1: &Tile) -> KernelResult {
+        self.expand_columns(Opcode::Tcolexpandadd, dst, src0, src1, Location::caller(), |memory| {
+            by_dtype!(dst.dtype, T => {
+                memory.combine_columns::<T>(dst, src0, src1, T::add);
+                Ok(())
+            })
+        })
+    }
+
+    /// `dst(r, c) = exp(src0(r, c) - src1(0, c))`: the difference is rounded, then the exponential.
+    #[track_caller]
+    pub fn tcolexpandexpdif(&mut self, dst: &Tile, src0: &Tile, src1: &Tile) -> KernelResult {
+        self.expand_columns(Opcode::Tcolexpandexpdif, dst, src0, src1, Location::caller(), |memory| {
+            match dst.dtype {
+                DType::F32 => memory.combine_columns::<f32>(dst, src0, src1, exp_of_difference),
+                DType::F16 => memory.combine_columns::<f16>(dst, src0, src1, exp_of_difference),
+                other => return Err(crate::memory::no_compute(other)),
+            }
+            Ok(())
+        })
+    }
+
+    fn expand_columns(
+        &mut self,
+        opcode: Opcode,
+        dst: &Tile,
+        src0: &Tile,
+        src1: &Tile,
+        caller: Caller,
+        run: impl FnOnce(&mut Memory) -> KernelResult,
+    ) -> KernelResult {
         self.issue(
-            Opcode::Tcolexpandmul,
+            opcode,
             caller,
             |core| {
                 let memory = &mut core.memory;
@@ -60,12 +103,9 @@ impl Core {
                 memory.check("src1", src1, &[Space::Vec])?;
                 check_type("src1", src1, dst.dtype)?;
                 check_region("src1", src1, 1, dst.valid_cols as usize)?;
-                by_dtype!(dst.dtype, T => {
-                    memory.multiply_columns::<T>(dst, src0, src1);
-                    Ok(())
-                })
+                run(memory)
             },
-            |_| log_two(Opcode::Tcolexpandmul, dst, src0, src1, caller),
+            |_| log_two(opcode, dst, src0, src1, caller),
         )
     }
 
@@ -141,6 +181,11 @@ impl Core {
     }
 }
 
+/// Rounds the difference to the type, and the exponential of it once more.
+fn exp_of_difference<T: Float>(a: T, b: T) -> T {
+    T::narrow_f64(libm::exp(a.sub(b).widen().into()))
+}
+
 fn log_two(opcode: Opcode, dst: &Tile, src0: &Tile, src1: &Tile, caller: Caller) -> LogEntry {
     LogEntry::new(opcode, Pipe::V, caller)
         .writes("dst", dst)
@@ -201,7 +246,13 @@ impl Memory {
         Ok(())
     }
 
-    fn multiply_columns<T: Element>(&mut self, dst: &Tile, src0: &Tile, src1: &Tile) {
+    fn combine_columns<T: Element>(
+        &mut self,
+        dst: &Tile,
+        src0: &Tile,
+        src1: &Tile,
+        f: impl Fn(T, T) -> T + Copy,
+    ) {
         let region = dst.region();
         self.unpack::<T>(2, src1, Region { rows: 1, cols: region.cols });
         let mut factors = core::mem::take(&mut self.scratch[2]);
@@ -210,10 +261,10 @@ impl Memory {
         if let Some([d, a]) = unjoined_rows([dst, src0], region) {
             let (space, scratch) = self.space_and_scratch::<T>(dst);
             let (target, [a]) = split(space, scratch, grid, d, [a]);
-            loops::zip(target, d.stride, grid, a, Source::Lines(row, 0), T::mul);
+            loops::zip(target, d.stride, grid, a, Source::Lines(row, 0), f);
         } else {
             let x = self.unpack::<T>(0, src0, region);
-            loops::zip(x, region.cols, grid, Source::InPlace, Source::Lines(row, 0), T::mul);
+            loops::zip(x, region.cols, grid, Source::InPlace, Source::Lines(row, 0), f);
             self.pack::<T>(0, dst, region);
         }
         self.scratch[2] = factors;

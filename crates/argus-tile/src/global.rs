@@ -19,6 +19,10 @@ pub enum GlobalLayout {
     Dn = 1,
     /// Boxes of the last two dimensions.
     Nz = 2,
+    /// Scales of a left operand: boxes of 16 rows and 2 columns, row of boxes by row of boxes.
+    MxAZz = 6,
+    /// Scales of a right operand: boxes of 2 rows and 16 columns, column of boxes by column of boxes.
+    MxBNn = 9,
 }
 
 /// Shape and strides of a walk, in elements. Strides of dimensions of size 1 mean nothing.
@@ -138,7 +142,7 @@ impl Global {
         let (line, step, wrap) = match self.shape.layout {
             GlobalLayout::Nd => (stride[3], stride[4], shape[3]),
             GlobalLayout::Dn => (stride[4], stride[3], shape[4]),
-            GlobalLayout::Nz => return false,
+            GlobalLayout::Nz | GlobalLayout::MxAZz | GlobalLayout::MxBNn => return false,
         };
         (step == 1 || len == 1) && (lines == 1 || (line == len as u64 && lines <= wrap as usize))
     }
@@ -162,6 +166,8 @@ impl Global {
             GlobalLayout::Nd => [line / (s1 * s2 * s3), line / (s3 * s2) % s1, line / s3 % s2, line % s3, at],
             GlobalLayout::Dn => [line / (s1 * s2 * s4), line / (s4 * s2) % s1, line / s4 % s2, at, line % s4],
             GlobalLayout::Nz => [at / s4 / s1, at / s4 % s1, line / s3, line % s3, at % s4],
+            GlobalLayout::MxAZz => [0, line / 16, at / 2, line % 16, at % 2],
+            GlobalLayout::MxBNn => [0, at / 16, line / 2, at % 16, line % 2],
         };
         index
             .iter()

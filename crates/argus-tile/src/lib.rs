@@ -58,14 +58,16 @@
 //! | `memory`, `store` | the bytes of a core, and the checks before they are touched |
 //! | `pack`, `lines`, `loops` | walking layouts, aliasing, and the inner loops |
 //! | `transfer` | TLOAD, TSTORE, scalar accesses |
-//! | `elementwise`, `reduce`, `broadcast`, `convert`, `gather` | the vector unit |
-//! | `matrix` | the matrix unit |
+//! | `elementwise`, `reduce`, `columns`, `broadcast`, `convert`, `gather`, `scatter`, `sort` | the vector unit |
+//! | `matrix`, `scaled` | the matrix unit |
 //! | `movement` | moves on the core |
 //! | `pipe`, `exchange` | tiles between the cores of a cluster |
 //! | `sync` | flags, barriers, cache maintenance |
+//! | `signal` | signals and copies between ranks |
 //! | `opcode`, `log`, `observe`, `status`, `fault`, `site` | what others learn of it |
 
 mod broadcast;
+mod columns;
 mod convert;
 mod core;
 mod elementwise;
@@ -88,7 +90,11 @@ mod pack;
 mod pipe;
 mod reduce;
 mod scalar;
+mod scaled;
+mod scatter;
+mod signal;
 mod site;
+mod sort;
 mod space;
 mod status;
 mod store;
@@ -108,6 +114,9 @@ pub use crate::observe::Observer;
 pub use crate::opcode::{Opcode, Pipe};
 pub use crate::pipe::{ClusterPipes, Direction, Split, TPipe};
 pub use crate::scalar::{Scalar, ScalarValue};
+pub use crate::scaled::{Float8, Scaled};
+pub use crate::scatter::{ScatterBounds, ScatterBy, ScatterOp};
+pub use crate::signal::{NotifyOp, WaitFor};
 pub use crate::site::Site;
 pub use crate::space::Space;
 pub use crate::status::CoreStatus;

@@ -153,7 +153,7 @@ impl Memory {
 }
 
 /// M, K and N of a product.
-fn sizes(left: &Tile, right: &Tile) -> (usize, usize, usize) {
+pub(crate) fn sizes(left: &Tile, right: &Tile) -> (usize, usize, usize) {
     (left.valid_rows as usize, left.valid_cols as usize, right.valid_cols as usize)
 }
 

@@ -15,7 +15,7 @@ use crate::memory::{Memory, by_width, check_region, check_type};
 use crate::opcode::{Opcode, Pipe};
 use crate::pack::{pack, unpack};
 use crate::space::Space;
-use crate::tile::{Pad, Tile};
+use crate::tile::{Pad, Region, Tile};
 use crate::transfer::pad_element;
 
 /// Where on-chip moves read and write.
@@ -144,6 +144,35 @@ impl Core {
         )
     }
 
+    /// Every valid row of the destination becomes the valid columns of `src0`, then those of `src1`.
+    #[track_caller]
+    pub fn tconcat(&mut self, dst: &Tile, src0: &Tile, src1: &Tile) -> KernelResult {
+        let caller = Location::caller();
+        self.issue(
+            Opcode::Tconcat,
+            caller,
+            |core| {
+                let memory = &mut core.memory;
+                for (name, tile) in [("dst", dst), ("src0", src0), ("src1", src1)] {
+                    memory.check(name, tile, &[Space::Vec])?;
+                    check_type(name, tile, dst.dtype)?;
+                    check_region(name, tile, dst.valid_rows as usize, 0)?;
+                }
+                let cols = src0.valid_cols as usize + src1.valid_cols as usize;
+                check_region("dst", dst, dst.valid_rows as usize, cols)?;
+                by_width!(dst.dtype, T => memory.join_columns::<T>(dst, src0, src1));
+                Ok(())
+            },
+            |_| {
+                LogEntry::new(Opcode::Tconcat, Pipe::V, caller)
+                    .writes("dst", dst)
+                    .reads("src0", src0)
+                    .reads("src1", src1)
+                    .work(repeats(dst, dst.region(), dst.dtype.size()))
+            },
+        )
+    }
+
     /// Copies the source's valid region and writes the destination's pad value to all the rest of its
     /// storage. Nothing happens if the destination's valid region is empty.
     #[track_caller]
@@ -246,6 +275,21 @@ impl Memory {
         }
         self.unpack::<T>(0, src, src.region());
         self.pack::<T>(0, dst, src.region());
+    }
+
+    fn join_columns<T: Pod>(&mut self, dst: &Tile, src0: &Tile, src1: &Tile) {
+        let rows = dst.valid_rows as usize;
+        let [left, right] = [src0, src1].map(|src| Region { rows, cols: src.valid_cols as usize });
+        let whole = Region { rows, cols: left.cols + right.cols };
+        self.unpack::<T>(0, src0, left);
+        self.unpack::<T>(1, src1, right);
+        let [a, b, to, _] = &mut self.scratch;
+        let (a, b) = (a.take::<T>(left.elements()), b.take::<T>(right.elements()));
+        for (row, line) in to.take::<T>(whole.elements()).chunks_exact_mut(whole.cols.max(1)).enumerate() {
+            line[..left.cols].copy_from_slice(&a[row * left.cols..][..left.cols]);
+            line[left.cols..].copy_from_slice(&b[row * right.cols..][..right.cols]);
+        }
+        self.pack::<T>(2, dst, whole);
     }
 
     fn transpose<T: Pod>(&mut self, dst: &Tile, src: &Tile) {

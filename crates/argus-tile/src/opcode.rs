@@ -130,6 +130,21 @@ opcodes! {
     Tpush = "TPUSH",
     Tpop = "TPOP",
     Tfree = "TFREE",
+    Tcolsum = "TCOLSUM",
+    Tcolmax = "TCOLMAX",
+    Tcolexpandadd = "TCOLEXPANDADD",
+    Tcolexpandexpdif = "TCOLEXPANDEXPDIF",
+    Tconcat = "TCONCAT",
+    Tsort32 = "TSORT32",
+    Tmrgsort = "TMRGSORT",
+    TmrgsortLists = "TMRGSORT_LISTS",
+    Mscatter = "MSCATTER",
+    TmatmulMx = "TMATMUL_MX",
+    Tnotify = "TNOTIFY",
+    Twait = "TWAIT",
+    Tput = "TPUT",
+    TputAsync = "TPUT_ASYNC",
+    TprefetchAsync = "TPREFETCH_ASYNC",
 }
 
 impl Opcode {
@@ -147,7 +162,7 @@ impl Opcode {
         match self {
             Opcode::Tload => Pipe::Mte2,
             Opcode::Tstore | Opcode::TstoreAtomicAdd => store_pipe(src),
-            Opcode::Tmatmul | Opcode::TmatmulAcc => Pipe::M,
+            Opcode::Tmatmul | Opcode::TmatmulAcc | Opcode::TmatmulMx => Pipe::M,
             Opcode::Tmov | Opcode::Textract => move_pipe(dst, src),
             Opcode::Tfillpad | Opcode::TfillpadInplace | Opcode::Texpands => match dst {
                 Some(Space::Mat) => Pipe::Mte2,
@@ -167,7 +182,14 @@ impl Opcode {
             | Opcode::PipeBarrier
             | Opcode::Dcci
             | Opcode::Dsb
-            | Opcode::Tfree => Pipe::S,
+            | Opcode::Tfree
+            | Opcode::Tnotify
+            | Opcode::Twait
+            // A copy engine outside the core does the work.
+            | Opcode::TputAsync
+            | Opcode::TprefetchAsync => Pipe::S,
+            // Through UB and out again; what leaves is what others wait for.
+            Opcode::Tput => Pipe::Mte3,
             Opcode::Tadd
             | Opcode::Tsub
             | Opcode::Tmul
@@ -198,7 +220,16 @@ impl Opcode {
             | Opcode::Tcolexpand
             | Opcode::Tcolexpandmul
             | Opcode::Tgather
-            | Opcode::TgatherMask => Pipe::V,
+            | Opcode::TgatherMask
+            | Opcode::Tcolsum
+            | Opcode::Tcolmax
+            | Opcode::Tcolexpandadd
+            | Opcode::Tcolexpandexpdif
+            | Opcode::Tconcat
+            | Opcode::Tsort32
+            | Opcode::Tmrgsort
+            | Opcode::TmrgsortLists
+            | Opcode::Mscatter => Pipe::V,
         }
     }
 }

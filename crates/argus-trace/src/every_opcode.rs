@@ -7,9 +7,9 @@ use argus_abi::{DType, Member, Tensor};
 use argus_chip::{CHIPS, Chip};
 use argus_gm::{Fill, GlobalMemory};
 use argus_tile::{
-    ClusterPipes, Core, CoreConfig, CoreLog, CoreStatus, Direction, Global, GlobalShape, InstrLog,
-    KernelResult, LogEntry, MaskPattern, Opcode, OperandPlace, Pad, Pipe, RoundMode, Saturation, Split,
-    TPipe, Tile,
+    ClusterPipes, Core, CoreConfig, CoreLog, CoreStatus, Direction, Float8, Global, GlobalShape, InstrLog,
+    KernelResult, Layout, LogEntry, MaskPattern, NotifyOp, Opcode, OperandPlace, Pad, Pipe, RoundMode,
+    Saturation, Scaled, ScatterBounds, ScatterBy, ScatterOp, Space, Split, TPipe, Tile, WaitFor,
 };
 use serde_json::{Value, json};
 
@@ -30,10 +30,12 @@ const LEFT: Tile = Tile::left(DType::F16, 64, 64).at(0);
 const RIGHT: Tile = Tile::right(DType::F16, 64, 64).at(0);
 const ACC: Tile = Tile::acc(DType::F32, 64, 64).at(0);
 const PIPE: TPipe = TPipe::new(0, Direction::C2V, 32 * 64 * 4, 2);
+const RECORDS: Tile = Tile::vec(DType::F32, 16, 128).at(0xc000);
+const LIST: Tile = Tile::vec(DType::F32, 1, 256).at(0x4000);
 const HALF: Tile = Tile::vec(DType::F32, 32, 64).at(0);
 
 /// Gives an instruction to the engine, with those that it cannot do without.
-fn issue(core: &mut Core, opcode: Opcode, global: &Global) -> KernelResult {
+fn issue(core: &mut Core, opcode: Opcode, global: &Global, signal: &Global) -> KernelResult {
     match opcode {
         Opcode::Tassign => core.tassign(&mut X.clone(), 0x100),
         Opcode::Tload => core.tload(&X, global),
@@ -97,6 +99,33 @@ fn issue(core: &mut Core, opcode: Opcode, global: &Global) -> KernelResult {
             core.tpop(&PIPE, &HALF, Split::UpDown)?;
             core.tfree(&PIPE, Split::UpDown)
         }
+        Opcode::Tcolsum => core.tcolsum(&ROW, &X),
+        Opcode::Tcolmax => core.tcolmax(&ROW, &X),
+        Opcode::Tcolexpandadd => core.tcolexpandadd(&OUT, &X, &ROW),
+        Opcode::Tcolexpandexpdif => core.tcolexpandexpdif(&OUT, &X, &ROW),
+        Opcode::Tconcat => core.tconcat(&OUT, &X.valid(16, 20), &Y.valid(16, 30)),
+        Opcode::Tsort32 => core.tsort32(&RECORDS, &X, &WHOLE),
+        Opcode::Tmrgsort => core.tmrgsort(&LIST, &LIST, 64),
+        Opcode::TmrgsortLists => core.tmrgsort_lists(&LIST, &TMP, &[ROW, ROW], false).map(drop),
+        Opcode::Mscatter => {
+            core.mscatter(global, &X, &WHOLE, ScatterBy::Element, ScatterOp::Replace, ScatterBounds::Skip)
+        }
+        Opcode::TmatmulMx => {
+            let left = Tile::left(DType::Fp8E4M3Fn, 64, 64).at(0);
+            let right = Tile::right(DType::Fp8E4M3Fn, 64, 64).at(0);
+            let scale =
+                |space, rows, cols, layout| Tile::new(space, DType::Fp8E8M0, rows, cols, layout, 32).at(0);
+            let left_scale = scale(Space::ScaleLeft, 64, 2, Layout::Zz);
+            let right_scale = scale(Space::ScaleRight, 2, 64, Layout::Nn);
+            let left = Scaled { values: &left, kind: Float8::E4M3, scales: &left_scale };
+            let right = Scaled { values: &right, kind: Float8::E4M3, scales: &right_scale };
+            core.tmatmul_mx(&ACC, left, right)
+        }
+        Opcode::Tnotify => core.tnotify(signal, 1, NotifyOp::Add),
+        Opcode::Twait => core.twait(signal, 0, WaitFor::GreaterOrEqual),
+        Opcode::Tput => core.tput(global, global, &X, false),
+        Opcode::TputAsync => core.tput_async(global, global),
+        Opcode::TprefetchAsync => core.tprefetch_async(global),
     }
 }
 
@@ -147,7 +176,16 @@ fn expected(opcode: Opcode) -> (Member, &'static str, usize) {
         | Opcode::Trowexpandsub
         | Opcode::Trowexpanddiv
         | Opcode::Tcolexpandmul => (Aiv0, "vector", 3),
-        Opcode::Tgather => (Aiv0, "vector", 4),
+        Opcode::Tgather | Opcode::TmrgsortLists => (Aiv0, "vector", 4),
+        Opcode::Tcolsum | Opcode::Tcolmax | Opcode::Tmrgsort => (Aiv0, "vector", 2),
+        Opcode::Tcolexpandadd | Opcode::Tcolexpandexpdif | Opcode::Tconcat => (Aiv0, "vector", 3),
+        Opcode::Tsort32 | Opcode::Mscatter => (Aiv0, "vector", 3),
+        Opcode::TmatmulMx => (Aic, "cube", 5),
+        Opcode::Tnotify => (Aiv0, "scalar", 0),
+        Opcode::Twait => (Aiv0, "scalar_global", 0),
+        Opcode::Tput => (Aiv0, "paths", 2),
+        Opcode::TputAsync => (Aiv0, "scalar", 2),
+        Opcode::TprefetchAsync => (Aiv0, "scalar", 0),
     }
 }
 
@@ -170,7 +208,8 @@ fn logged(chip: &Chip, opcode: Opcode, member: Member) -> LogEntry {
     }
     let mut core = on(member);
     let global = core.global(&tensor, GlobalShape::nd(16, 64)).unwrap();
-    issue(&mut core, opcode, &global).unwrap();
+    let signal = core.global_raw(buffer.addr, DType::I32, GlobalShape::nd(1, 1)).unwrap();
+    issue(&mut core, opcode, &global, &signal).unwrap();
     let entry = core.take_log().unwrap().entries.pop().unwrap();
     assert_eq!(entry.opcode, opcode);
     entry
@@ -211,6 +250,10 @@ fn every_opcode_has_an_engine_a_lowering_a_cost_row_a_region_and_a_mnemonic() {
         let (params, dear) = (Params::for_chip(chip).unwrap(), dear_rows(chip));
         for &opcode in Opcode::ALL {
             let about = format!("{opcode} on {}", chip.name);
+            // Only some chips have a memory for scales.
+            if opcode == Opcode::TmatmulMx && chip.core_sizes.scale_left == 0 {
+                continue;
+            }
             let (member, part, touched) = expected(opcode);
             let entry = logged(chip, opcode, member);
             let space = |written| {

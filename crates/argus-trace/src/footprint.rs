@@ -182,7 +182,12 @@ impl Rect {
 impl Regions {
     /// What an instruction of a core touches, appended to a list.
     pub fn of_entry(&mut self, core: u32, entry: &LogEntry, accesses: &mut Vec<Access>) {
-        let adds = entry.opcode == Opcode::TstoreAtomicAdd;
+        let adds = match entry.opcode {
+            Opcode::TstoreAtomicAdd => true,
+            Opcode::Tput => entry.scalars.first() == Some(&ScalarValue::I32(1)),
+            Opcode::Mscatter => entry.scalars.get(1) != Some(&ScalarValue::I32(0)),
+            _ => false,
+        };
         for operand in &entry.operands {
             let Some(rect) = touched(entry, operand) else { continue };
             if rect.rows == 0 || rect.cols == 0 {
@@ -248,11 +253,12 @@ fn touched(entry: &LogEntry, operand: &LogOperand) -> Option<Rect> {
             };
             Rect { row: offset(0), col: offset(1), ..dst() }
         }
-        Opcode::Tmatmul | Opcode::TmatmulAcc => {
+        Opcode::Tmatmul | Opcode::TmatmulAcc | Opcode::TmatmulMx => {
             let (left, right) = (valid_of("left").unwrap_or([0, 0]), valid_of("right").unwrap_or([0, 0]));
             match operand.name {
                 "left" => rect(left),
                 "right" => rect([left[1], right[1]]),
+                "left_scale" | "right_scale" => valid,
                 _ => rect([left[0], right[1]]),
             }
         }
@@ -265,7 +271,26 @@ fn touched(entry: &LogEntry, operand: &LogOperand) -> Option<Rect> {
         }
         Opcode::Trowexpand if !is_dst => rect([dst().rows, 1]),
         Opcode::Tcolexpand if !is_dst => rect([1, dst().cols]),
-        Opcode::Tcolexpandmul if operand.name == "src1" => rect([1, dst().cols]),
+        Opcode::Tcolexpandmul | Opcode::Tcolexpandadd | Opcode::Tcolexpandexpdif
+            if operand.name == "src1" =>
+        {
+            rect([1, dst().cols])
+        }
+        Opcode::Tcolsum | Opcode::Tcolmax => {
+            if is_dst {
+                rect([1, src().cols])
+            } else {
+                valid
+            }
+        }
+        Opcode::Tconcat | Opcode::Tmrgsort | Opcode::TmrgsortLists => valid,
+        Opcode::Tsort32 => valid,
+        // Where indices may lead, and all of what is copied.
+        Opcode::Mscatter | Opcode::Tput | Opcode::TputAsync => match operand.place {
+            OperandPlace::Global { shape: [s0, s1, s2, s3, s4], .. } => rect([s0 * s1 * s2 * s3, s4]),
+            OperandPlace::Tile { .. } if operand.name == "stage" => return None,
+            OperandPlace::Tile { .. } => valid,
+        },
         Opcode::Trowexpandmul | Opcode::Trowexpandsub | Opcode::Trowexpanddiv if !is_dst => {
             rect([dst().rows, dst().cols.min(valid.cols)])
         }
@@ -329,10 +354,14 @@ fn touched(entry: &LogEntry, operand: &LogOperand) -> Option<Rect> {
         | Opcode::Trowexpand
         | Opcode::Tcolexpand
         | Opcode::Tcolexpandmul
+        | Opcode::Tcolexpandadd
+        | Opcode::Tcolexpandexpdif
         | Opcode::Trowexpandmul
         | Opcode::Trowexpandsub
         | Opcode::Trowexpanddiv
         | Opcode::Tgather => dst(),
+        // Signals order others and are no data; a prefetch changes nothing.
+        Opcode::Tnotify | Opcode::Twait | Opcode::TprefetchAsync => return None,
         // They have no operands.
         Opcode::SetFlag
         | Opcode::WaitFlag
@@ -466,7 +495,8 @@ fn global_region(
         GlobalLayout::Dn => (stride[4], stride[3], s4),
         _ => (stride[3], stride[4], s3),
     };
-    let plain = layout != GlobalLayout::Nz && lines <= wrap && (step == 1 || len == 1);
+    let boxed = matches!(layout, GlobalLayout::Nz | GlobalLayout::MxAZz | GlobalLayout::MxBNn);
+    let plain = !boxed && lines <= wrap && (step == 1 || len == 1);
     let pitch = line_pitch.saturating_mul(element);
     if plain && (lines == 1 || pitch >= len * element) {
         return Region::single(Strided { lo: addr, count: lines, pitch, width: len * element });
@@ -476,6 +506,8 @@ fn global_region(
             GlobalLayout::Nd => [line / (s1 * s2 * s3), line / (s3 * s2) % s1, line / s3 % s2, line % s3, at],
             GlobalLayout::Dn => [line / (s1 * s2 * s4), line / (s4 * s2) % s1, line / s4 % s2, at, line % s4],
             GlobalLayout::Nz => [at / s4 / s1, at / s4 % s1, line / s3, line % s3, at % s4],
+            GlobalLayout::MxAZz => [0, line / 16, at / 2, line % 16, at % 2],
+            GlobalLayout::MxBNn => [0, at / 16, line / 2, at % 16, line % 2],
         };
         index
             .iter()
@@ -488,7 +520,7 @@ fn global_region(
         while at < len {
             let count = match layout {
                 GlobalLayout::Nz if stride[4] == 1 => s4 - at % s4,
-                GlobalLayout::Nz => 1,
+                GlobalLayout::Nz | GlobalLayout::MxAZz | GlobalLayout::MxBNn => 1,
                 _ if step == 1 => len,
                 _ => 1,
             }

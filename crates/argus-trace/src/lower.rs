@@ -72,11 +72,19 @@ impl Lowering<'_> {
             Opcode::Dsb => self.scalar(Mnemonic::Dsb, Track::Scalar, scalar, 0),
             Opcode::GetValue => self.scalar(Mnemonic::LdXdXnImm, Track::ScalarLdSt, scalar, entry.bytes),
             Opcode::SetValue => self.scalar(Mnemonic::StXdXnImm, Track::ScalarLdSt, scalar, entry.bytes),
-            Opcode::LoadScalar => {
+            // A signal that is there is one look at global memory; how long it took to come is not modelled.
+            Opcode::LoadScalar | Opcode::Twait => {
                 let cycles = self.params.scalar_global();
                 self.scalar(Mnemonic::LdXdXnImm, Track::ScalarLdSt, cycles, entry.bytes);
             }
-            Opcode::StoreScalar => self.scalar(Mnemonic::StXdXnImm, Track::ScalarLdSt, scalar, entry.bytes),
+            Opcode::StoreScalar | Opcode::Tnotify => {
+                self.scalar(Mnemonic::StXdXnImm, Track::ScalarLdSt, scalar, entry.bytes);
+            }
+            // What the copy engine does takes no time of the core.
+            Opcode::TputAsync | Opcode::TprefetchAsync => {
+                self.scalar(Mnemonic::StXdXnImm, Track::ScalarLdSt, scalar, 0);
+            }
+            Opcode::Tput => self.copy_through_ub(entry),
             Opcode::Tci => {
                 let count = operand(entry, "dst").map_or(1, |dst| dst.valid[1].max(1));
                 self.scalar(Mnemonic::StXdXnImm, Track::ScalarLdSt, scalar.saturating_mul(count), 0);
@@ -96,7 +104,7 @@ impl Lowering<'_> {
                 self.store(entry);
                 self.scalar(Mnemonic::MovSprXn, Track::Scalar, scalar, 0);
             }
-            Opcode::Tmatmul | Opcode::TmatmulAcc => self.product(entry),
+            Opcode::Tmatmul | Opcode::TmatmulAcc | Opcode::TmatmulMx => self.product(entry),
             Opcode::Tmov | Opcode::Textract => self.on_chip_move(entry),
             // A tile in L1 is filled by the unit that loads it.
             Opcode::Texpands | Opcode::Tfillpad | Opcode::TfillpadInplace if entry.pipe == Pipe::Mte2 => {
@@ -112,6 +120,15 @@ impl Lowering<'_> {
             Opcode::Trowexpanddiv => self.row_combine(entry, VectorInstr::Vdiv),
             Opcode::Tcolexpand => self.by_rows(entry, VectorInstr::Vcopy),
             Opcode::Tcolexpandmul => self.by_rows(entry, VectorInstr::Vmul),
+            Opcode::Tcolexpandadd => self.by_rows(entry, VectorInstr::Vadd),
+            Opcode::Tcolexpandexpdif => self.exp_of_difference(entry),
+            Opcode::Tconcat => self.by_rows(entry, VectorInstr::Vcopy),
+            // Each row is folded onto the first.
+            Opcode::Tcolsum => self.over_source(entry, VectorInstr::Vadd),
+            Opcode::Tcolmax => self.over_source(entry, VectorInstr::Vmax),
+            Opcode::Tsort32 => self.over_source(entry, VectorInstr::Vbitsort),
+            Opcode::Tmrgsort | Opcode::TmrgsortLists => self.plain(entry, VectorInstr::Vmrgsort),
+            Opcode::Mscatter => self.over_source(entry, VectorInstr::Vscatter),
             Opcode::Tdivs | Opcode::Trecip => self.divide_by_fill(entry),
             Opcode::Tcvt => self.convert(entry),
             Opcode::Ttrans => self.over_source(entry, VectorInstr::Vnchwconv),

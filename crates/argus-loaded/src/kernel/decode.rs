@@ -32,6 +32,10 @@ impl<'a> Operands<'a> {
         Ok(Operands { opcode, raw })
     }
 
+    pub fn tiles(&self) -> usize {
+        usize::from(self.raw.tile_count)
+    }
+
     /// The tile at a place.
     pub fn tile(&self, core: &Core, at: usize) -> Result<Tile, Fault> {
         if at >= usize::from(self.raw.tile_count) || self.raw.tiles[at].is_null() {
@@ -94,6 +98,8 @@ impl<'a> Operands<'a> {
             0 => GlobalLayout::Nd,
             1 => GlobalLayout::Dn,
             2 => GlobalLayout::Nz,
+            6 => GlobalLayout::MxAZz,
+            9 => GlobalLayout::MxBNn,
             other => {
                 return Err(
                     self.wrong(core, format_args!("tensors of layout number {other} cannot be walked"))

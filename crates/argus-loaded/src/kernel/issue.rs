@@ -1,6 +1,9 @@
 //! From an opcode and its operands to the engine's instruction.
 
-use argus_tile::{Core, KernelResult, MaskPattern, Opcode, Pipe, RoundMode, Saturation};
+use argus_tile::{
+    Core, Float8, KernelResult, MaskPattern, NotifyOp, Opcode, Pipe, RoundMode, Saturation, Scaled,
+    ScatterBounds, ScatterBy, ScatterOp, WaitFor,
+};
 
 use super::abi;
 use super::decode::{Operands, file_of};
@@ -23,6 +26,18 @@ const MASKS: &[Option<MaskPattern>] = &[
     Some(MaskPattern::P0100),
     Some(MaskPattern::P1000),
     Some(MaskPattern::P1111),
+];
+
+const SCATTER_OPS: &[ScatterOp] = &[ScatterOp::Replace, ScatterOp::Add, ScatterOp::Max, ScatterOp::Min];
+const SCATTER_BOUNDS: &[ScatterBounds] =
+    &[ScatterBounds::Unchecked, ScatterBounds::Skip, ScatterBounds::Clamp, ScatterBounds::Wrap];
+const COMPARISONS: &[WaitFor] = &[
+    WaitFor::Equal,
+    WaitFor::NotEqual,
+    WaitFor::Greater,
+    WaitFor::GreaterOrEqual,
+    WaitFor::Less,
+    WaitFor::LessOrEqual,
 ];
 
 /// Runs one instruction of a kernel object.
@@ -85,6 +100,10 @@ pub(super) fn run(core: &mut Core, raw: &abi::Instruction) -> KernelResult {
         Opcode::Trowexpandsub => three!(trowexpandsub),
         Opcode::Trowexpanddiv => three!(trowexpanddiv),
         Opcode::Tcolexpandmul => three!(tcolexpandmul),
+        Opcode::Tcolexpandadd => three!(tcolexpandadd),
+        Opcode::Tcolexpandexpdif => three!(tcolexpandexpdif),
+        Opcode::Tconcat => three!(tconcat),
+        Opcode::Tsort32 => three!(tsort32),
         Opcode::Tmatmul => three!(tmatmul),
         Opcode::Tadds => scalar!(tadds),
         Opcode::Tsubs => scalar!(tsubs),
@@ -96,6 +115,8 @@ pub(super) fn run(core: &mut Core, raw: &abi::Instruction) -> KernelResult {
             let dst = given.tile(core, 0)?;
             core.texpands(&dst, given.scalar(core, 0)?)
         }
+        Opcode::Tcolsum => two!(tcolsum),
+        Opcode::Tcolmax => two!(tcolmax),
         Opcode::Texp => two!(texp),
         Opcode::Tlog => two!(tlog),
         Opcode::Tsqrt => two!(tsqrt),
@@ -185,6 +206,62 @@ pub(super) fn run(core: &mut Core, raw: &abi::Instruction) -> KernelResult {
             let (pipe, _) = given.pipe(core)?;
             let split = given.split(core)?;
             core.tfree(&pipe, split)
+        }
+        Opcode::Tmrgsort => {
+            let (dst, src) = (given.tile(core, 0)?, given.tile(core, 1)?);
+            core.tmrgsort(&dst, &src, given.option(core, 0)? as u32)
+        }
+        Opcode::TmrgsortLists => {
+            let (dst, tmp) = (given.tile(core, 0)?, given.tile(core, 1)?);
+            let mut lists = [dst; abi::MAX_TILES];
+            let count = given.tiles().saturating_sub(2);
+            for (at, list) in lists.iter_mut().enumerate().take(count) {
+                *list = given.tile(core, at + 2)?;
+            }
+            let until_exhausted = given.choice(core, 0, &[false, true])?;
+            let counts = core.tmrgsort_lists(&dst, &tmp, &lists[..count], until_exhausted)?;
+            given.give(core, &counts)
+        }
+        Opcode::Mscatter => {
+            let (src, idx) = (given.tile(core, 0)?, given.tile(core, 1)?);
+            let dst = given.global(core, 0)?;
+            let by = given.choice(core, 0, &[ScatterBy::Row, ScatterBy::Element])?;
+            let op = given.choice(core, 1, SCATTER_OPS)?;
+            let bounds = given.choice(core, 2, SCATTER_BOUNDS)?;
+            core.mscatter(&dst, &src, &idx, by, op, bounds)
+        }
+        Opcode::TmatmulMx => {
+            let dst = given.tile(core, 0)?;
+            let (left, left_scale) = (given.tile(core, 1)?, given.tile(core, 2)?);
+            let (right, right_scale) = (given.tile(core, 3)?, given.tile(core, 4)?);
+            let kinds = [0, 1].map(|at| given.choice(core, at, &[Float8::E4M3, Float8::E5M2]));
+            let [left_kind, right_kind] = kinds;
+            let left = Scaled { values: &left, kind: left_kind?, scales: &left_scale };
+            let right = Scaled { values: &right, kind: right_kind?, scales: &right_scale };
+            core.tmatmul_mx(&dst, left, right)
+        }
+        Opcode::Tnotify => {
+            let signal = given.global(core, 0)?;
+            let op = given.choice(core, 1, &[NotifyOp::Add, NotifyOp::Set])?;
+            core.tnotify(&signal, given.option(core, 0)? as i32, op)
+        }
+        Opcode::Twait => {
+            let signal = given.global(core, 0)?;
+            let wanted = given.choice(core, 1, COMPARISONS)?;
+            core.twait(&signal, given.option(core, 0)? as i32, wanted)
+        }
+        Opcode::Tput => {
+            let (stage, add) = (given.tile(core, 0)?, given.choice(core, 0, &[false, true])?);
+            let (dst, src) = (given.global(core, 0)?, given.global(core, 1)?);
+            core.tput(&dst, &src, &stage, add)
+        }
+        Opcode::TputAsync => {
+            let (dst, src) = (given.global(core, 0)?, given.global(core, 1)?);
+            core.tput_async(&dst, &src)
+        }
+        Opcode::TprefetchAsync => {
+            let src = given.global(core, 0)?;
+            core.tprefetch_async(&src)
         }
         // Kernels in objects reach global memory by plain loads and stores of their own.
         Opcode::LoadScalar | Opcode::StoreScalar => {

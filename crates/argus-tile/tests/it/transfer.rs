@@ -20,6 +20,8 @@ fn gm_offset(g: &GlobalShape, r: u64, c: u64) -> u64 {
         GlobalLayout::Nd => [r / (s1 * s2 * s3), (r / (s3 * s2)) % s1, (r / s3) % s2, r % s3, c],
         GlobalLayout::Dn => [c / (s1 * s2 * s4), (c / (s4 * s2)) % s1, (c / s4) % s2, r, c % s4],
         GlobalLayout::Nz => [c / s4 / s1, c / s4 % s1, r / s3, r % s3, c % s4],
+        GlobalLayout::MxAZz => [0, r / 16, c / 2, r % 16, c % 2],
+        GlobalLayout::MxBNn => [0, c / 16, r / 2, c % 16, r % 2],
     };
     (0..5).map(|k| i[k] * g.stride[k]).sum()
 }

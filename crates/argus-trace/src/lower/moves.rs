@@ -37,6 +37,12 @@ impl Lowering<'_> {
         }
     }
 
+    /// From global memory to UB and out again.
+    pub(super) fn copy_through_ub(&mut self, entry: &LogEntry) {
+        self.transfer(self.align(), Pipe::Mte2, Path::GmToUb, entry.bytes);
+        self.transfer(self.align(), Pipe::Mte3, Path::UbToGm, entry.bytes);
+    }
+
     /// What moves lines between global memory and UB.
     pub(super) fn align(&self) -> Mnemonic {
         match self.chip.moves {

@@ -63,6 +63,13 @@ impl Lowering<'_> {
         self.vector(combine, Grid { gapless: false, ..whole });
     }
 
+    pub(super) fn exp_of_difference(&mut self, entry: &LogEntry) {
+        let Some(whole) = destination(entry) else { return };
+        self.vector(VectorInstr::Vsub, Grid { gapless: false, ..whole });
+        self.inner_barrier();
+        self.vector(VectorInstr::Vexp, whole);
+    }
+
     /// A division whose dividend or divisor is one value: that one is spread first.
     pub(super) fn divide_by_fill(&mut self, entry: &LogEntry) {
         let Some(whole) = destination(entry) else { return };

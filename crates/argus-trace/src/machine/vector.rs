@@ -57,4 +57,7 @@ vector_instructions! {
     Vgather => Some(Mnemonic::RvVgather),
     Vreducev2 => Some(Mnemonic::RvVsqz),
     Vnchwconv => None,
+    Vscatter => None,
+    Vbitsort => None,
+    Vmrgsort => None,
 }
