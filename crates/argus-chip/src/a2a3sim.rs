@@ -1,6 +1,6 @@
 //! a2a3sim: one die of 24 clusters.
 
-use crate::{CapturePath, Chip, CoreSizes, Handover, Moves, VectorUnit, VendorNames};
+use crate::{CapturePath, Chip, CoreSizes, Handover, MemoryMap, Moves, VectorUnit, VendorNames};
 
 pub const A2A3SIM: Chip = Chip {
     name: "a2a3sim",
@@ -32,5 +32,6 @@ pub const A2A3SIM: Chip = Chip {
         defines: &["__CCE_AICORE__=220", "PTO_NPU_ARCH_A2A3", "MEMORY_BASE"],
         compatibility: &[],
         insight: "910B",
+        memory_map: MemoryMap::Plain,
     },
 };

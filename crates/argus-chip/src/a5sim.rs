@@ -1,6 +1,6 @@
 //! a5sim: two dies of 18 clusters each, seen as one device.
 
-use crate::{CapturePath, Chip, CoreSizes, Handover, Macro, Moves, VectorUnit, VendorNames};
+use crate::{CapturePath, Chip, CoreSizes, Handover, Macro, MemoryMap, Moves, VectorUnit, VendorNames};
 
 pub const A5SIM: Chip = Chip {
     name: "a5sim",
@@ -35,5 +35,6 @@ pub const A5SIM: Chip = Chip {
             Macro { name: "PIPE_FIX", value: "static_cast<pipe_t>(10)" },
         ],
         insight: "910A5",
+        memory_map: MemoryMap::Fixpipe,
     },
 };

@@ -96,6 +96,17 @@ pub struct VendorNames {
     pub compatibility: &'static [Macro],
     /// What MindStudio Insight calls the chip in its memory map.
     pub insight: &'static str,
+    /// Which arrows that map has.
+    pub memory_map: MemoryMap,
+}
+
+/// The two memory maps that MindStudio Insight draws.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum MemoryMap {
+    /// L0C is emptied to L1 and to L2; UB is connected to L2 alone.
+    Plain,
+    /// L0C is emptied through FIXP to L1, to L2 and to UB; UB and L1 are connected.
+    Fixpipe,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -34,7 +34,8 @@ pub use a2a3sim::A2A3SIM;
 pub use a5sim::A5SIM;
 pub use argus_abi::MAX_CORES;
 pub use chip::{
-    CORES_PER_CLUSTER, CapturePath, Chip, CoreSizes, Handover, Macro, Moves, VectorUnit, VendorNames,
+    CORES_PER_CLUSTER, CapturePath, Chip, CoreSizes, Handover, Macro, MemoryMap, Moves, VectorUnit,
+    VendorNames,
 };
 pub use names::{ChipError, listed};
 

@@ -7,6 +7,7 @@ mod bin;
 mod broken;
 mod core;
 mod csv;
+mod details;
 mod events;
 mod perfetto;
 mod tables;
@@ -83,6 +84,7 @@ pub fn check(dir: &Path) -> Result<CheckReport, CheckError> {
 
     let blocks = files.parse("visualize_data.bin", |reader| bin::read(reader, &seen))?;
     files.judge("visualize_data.bin", tables::check(&blocks, &seen))?;
+    files.judge("visualize_data.bin", details::check(&blocks, &seen))?;
 
     for core in seen.cores() {
         let name = format!("{core}/trace.json");

@@ -1,7 +1,7 @@
 //! Operand texts, as the simulator of the vendor spells them: comma separated, without blanks.
 
 use argus_abi::DType;
-use argus_tile::{LogEntry, LogOperand, OperandPlace, ScalarValue};
+use argus_tile::{LogEntry, LogOperand, OperandPlace, Pipe, ScalarValue};
 
 use crate::lower::Channel;
 use crate::machine::{Instr, Mnemonic, Role, Track, flag_pipe_name};
@@ -21,7 +21,7 @@ pub(crate) fn push_detail(out: &mut Vec<u8>, timeline: &Timeline<'_>, core: usiz
         Role::Signal(number) | Role::Await(number) => {
             let channel = &timeline.channels[usize::from(number)];
             let (set, wait) = channel_pipes(timeline, instr, channel);
-            push_pipes(out, set, wait);
+            push_pipes(out, flag_pipe_name(set), flag_pipe_name(wait));
             out.extend_from_slice(b"sync_id:");
             push_u64(out, channel.sync_id().into());
             out.push(b',');
@@ -37,12 +37,14 @@ pub(crate) fn push_detail(out: &mut Vec<u8>, timeline: &Timeline<'_>, core: usiz
 /// What an instruction looks like in the table of instructions: no values that change from call to call.
 pub(crate) fn source_text(timeline: &Timeline<'_>, core: usize, instr: &Instr) -> String {
     match instr.role {
-        Role::Set(flag) | Role::Wait(flag) => {
-            format!("{} {} ID:{}", instr.mnemonic.name(), instr.track.name(), flag.id)
-        }
+        // A flag names the pipe at its other end.
+        Role::Set(flag) => format!("{} {} ID:{}", instr.mnemonic.name(), flag.dst, flag.id),
+        Role::Wait(flag) => format!("{} {} ID:{}", instr.mnemonic.name(), flag.src, flag.id),
         Role::Signal(number) | Role::Await(number) => {
-            let id = timeline.channels[usize::from(number)].sync_id();
-            format!("{} {} ID:{id}", instr.mnemonic.name(), instr.track.name())
+            let channel = &timeline.channels[usize::from(number)];
+            let (set, wait) = channel_pipes(timeline, instr, channel);
+            let partner = if instr.role.sets() { wait } else { set };
+            format!("{} {} ID:{}", instr.mnemonic.name(), partner, channel.sync_id())
         }
         _ => {
             let mut detail = Vec::new();
@@ -70,14 +72,14 @@ fn push_pipes(out: &mut Vec<u8>, set: &str, wait: &str) {
 
 /// The pipes at both ends of a channel. Set and wait must agree, so a pair is asked for both; a set that
 /// nobody waits for names the pipe that would.
-fn channel_pipes(timeline: &Timeline<'_>, instr: &Instr, channel: &Channel) -> (&'static str, &'static str) {
+pub(crate) fn channel_pipes(timeline: &Timeline<'_>, instr: &Instr, channel: &Channel) -> (Pipe, Pipe) {
     if let Some(number) = instr.pair() {
         let pair = timeline.pairs[number as usize];
-        let pipe = |at| flag_pipe_name(timeline.instr(at).pipe);
+        let pipe = |at| timeline.instr(at).pipe;
         return (pipe(pair.set), pipe(pair.wait));
     }
-    let sender = if channel.to_vector { "FIXP" } else { "MTE3" };
-    if channel.free { (flag_pipe_name(instr.pipe), sender) } else { (flag_pipe_name(instr.pipe), "MTE2") }
+    let sender = if channel.to_vector { Pipe::Fix } else { Pipe::Mte3 };
+    (instr.pipe, if channel.free { sender } else { Pipe::Mte2 })
 }
 
 fn push_operands(out: &mut Vec<u8>, timeline: &Timeline<'_>, entry: &LogEntry, instr: &Instr) {

@@ -181,6 +181,8 @@ impl Lowering<'_> {
             site: NONE,
             repeats: 1,
             bytes: 0,
+            useful: 0,
+            capacity: 0,
             start: 0,
             end: 0,
             work,

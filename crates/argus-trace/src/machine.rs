@@ -314,6 +314,10 @@ pub struct Instr {
     /// How often it repeats; of a mask, the elements that it lets through, 0 for all.
     pub repeats: u32,
     pub bytes: u64,
+    /// Operations that it does: elements of the vector unit, multiplications of the matrix unit.
+    pub(crate) useful: u64,
+    /// Operations that its unit could do in the same steps, if each were full.
+    pub(crate) capacity: u64,
     pub start: u64,
     pub end: u64,
     /// Cycles of the work itself; of a body, its length.

@@ -10,6 +10,7 @@ mod details;
 mod events;
 mod tables;
 mod totals;
+mod traffic;
 
 use std::collections::BTreeMap;
 use std::fs::{DirBuilder, File, OpenOptions};

@@ -16,6 +16,8 @@ const MAX_BLOCK: u64 = 100_000_000;
 const MAX_TRACE: u64 = 64_000_000;
 /// Each of these appears once, in this order, behind the traces and the sources.
 const TABLES: [u8; 8] = [3, 4, 5, 6, 7, 8, 9, 12];
+/// So may these, behind them: they are left out if there is nothing to show.
+const OPTIONAL: [u8; 2] = [13, 15];
 
 /// What the file holds besides the traces.
 #[derive(Debug, Default)]
@@ -92,7 +94,7 @@ pub(super) fn read(mut reader: impl Read, seen: &TraceFacts) -> Rule<Blocks> {
                 let path = path.unwrap_or_default();
                 blocks.sources.push(source(&path, content).map_err(wrong)?);
             }
-            kind if TABLES.contains(&kind) => {
+            kind if TABLES.contains(&kind) || OPTIONAL.contains(&kind) => {
                 if blocks.tables.last().is_some_and(|(last, _)| *last >= kind) {
                     return Err(wrong(rule!("type {kind} is out of order")));
                 }

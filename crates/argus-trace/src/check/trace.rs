@@ -27,6 +27,9 @@ const LANES: &[(&str, u64, &str)] = &[
     ("PUSHQ", 22, "unknown"),
 ];
 
+/// Readers drop a counter's point at time zero, so the first one stands a nanosecond later.
+const FIRST_POINT: u64 = 1000;
+
 /// Bytes of rounded counters may be off by this much, per point.
 const COUNTER_SLACK: f64 = 1e-5;
 
@@ -35,6 +38,8 @@ const COUNTER_SLACK: f64 = 1e-5;
 pub(super) struct Track {
     pub slices: u64,
     pub busy_ps: u64,
+    /// The part of it that is waits.
+    pub wait_ps: u64,
     end_ps: u64,
     open: Option<Open>,
 }
@@ -55,6 +60,15 @@ pub(super) struct Address {
     pub bytes: u64,
     pub track: String,
     pub code: String,
+    /// Of a flag, the pipe at its other end as operands spell it.
+    pub partner: Option<String>,
+}
+
+/// What was moved between two memories.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Moved {
+    pub requests: u64,
+    pub bytes: u64,
 }
 
 /// Both ends of a flag pair, as slices and as arrow.
@@ -82,14 +96,16 @@ pub(super) struct TraceFacts {
     paired: u64,
     counters: BTreeMap<String, Counter>,
     pub digest: u64,
-    bytes_by_path: BTreeMap<&'static str, u64>,
+    /// By core, source and destination.
+    pub moved: BTreeMap<(String, String, String), Moved>,
 }
 
 #[derive(Debug, Default)]
 struct Counter {
     points: u64,
-    sum: f64,
-    last_ts: f64,
+    /// Bytes under the curve: a value holds until the next point.
+    bytes: f64,
+    last_ps: u64,
     last_value: f64,
 }
 
@@ -106,7 +122,7 @@ impl TraceFacts {
             paired: 0,
             counters: BTreeMap::new(),
             digest: 0,
-            bytes_by_path: BTreeMap::new(),
+            moved: BTreeMap::new(),
         }
     }
 
@@ -189,10 +205,10 @@ impl TraceFacts {
             return Err(rule!("{name} on {} has id {id}", track.0));
         }
         let last = if cross { "sync_id:" } else { "FLAGID:" };
-        let form = detail.starts_with("PIPE:") && detail.contains(",TRIGGERPIPE:") && detail.contains(last);
-        if !form || !detail.ends_with(',') {
-            return Err(rule!("operands of a flag: {detail}"));
-        }
+        let pipes = flag_pipes(&detail).filter(|_| detail.contains(last) && detail.ends_with(','));
+        let (set, wait) = pipes.ok_or_else(|| rule!("operands of a flag: {detail}"))?;
+        let partner = if colour == "black" { wait } else { set };
+        self.addresses.entry((track.0.clone(), pc)).or_default().partner = Some(partner.to_owned());
         let flow = self.flows.entry(id.clone()).or_default();
         if flow.detail.as_ref().is_some_and(|other| *other != detail) {
             return Err(rule!("the flags of {id} have different operands"));
@@ -219,6 +235,9 @@ impl TraceFacts {
             return Err(rule!("{} {} ends before it begins", open.name, open.id));
         }
         self.close_slice(&track, open.pc, open.start, end);
+        if matches!(open.name.as_str(), "WAIT_FLAG" | "wait_event") {
+            self.tracks.entry(track.clone()).or_default().wait_ps += end - open.start;
+        }
         let flow = self.flows.entry(open.id.clone()).or_default();
         let sets = matches!(open.name.as_str(), "SET_FLAG" | "set_event");
         let slot = if sets { &mut flow.set } else { &mut flow.wait };
@@ -259,15 +278,19 @@ impl TraceFacts {
         let ts = need(event.ts, "ts")?;
         let value = need(need(event.args, "args")?.throughput, "throughput(MB/s)")?;
         let counter = self.counters.entry(name.clone()).or_default();
-        if ts.fract() != 0.0 || ts <= counter.last_ts {
-            return Err(rule!("counter {name} has a point at {ts} us behind {} us", counter.last_ts));
+        let ps = picoseconds(ts)?;
+        let good = if counter.points == 0 { ps == FIRST_POINT } else { ps > counter.last_ps };
+        if !good {
+            return Err(rule!("counter {name} has a point at {ts} us behind {} ps", counter.last_ps));
         }
         if !(value.is_finite() && value >= 0.0) {
             return Err(rule!("counter {name} is {value}"));
         }
+        // The first bin begins at zero, where readers drop a point.
+        let since = if counter.points == 1 { 0 } else { counter.last_ps };
+        counter.bytes += counter.last_value * (ps - since) as f64 / 1e6;
         counter.points += 1;
-        counter.sum += value;
-        (counter.last_ts, counter.last_value) = (ts, value);
+        (counter.last_ps, counter.last_value) = (ps, value);
         Ok(())
     }
 
@@ -339,24 +362,29 @@ impl TraceFacts {
     }
 
     fn check_counters(&self) -> Rule {
-        let moved = |path: &str| *self.bytes_by_path.get(path).unwrap_or(&0);
+        let [to_ub, to_l1] = ["UB", "L1"].map(|to| self.bytes_moved("OUT", to));
+        let [ub, l1, l0c] = ["UB", "L1", "L0C"].map(|from| self.bytes_moved(from, "OUT"));
         let expected = [
-            ("GM_TO_UB", moved("GM_TO_UB")),
-            ("GM_TO_L1", moved("GM_TO_L1")),
-            ("GM_TO_TOTAL", moved("GM_TO_UB") + moved("GM_TO_L1")),
-            ("UB_TO_GM", moved("UB_TO_GM")),
-            ("L1_TO_GM", moved("L1_TO_GM")),
-            ("TOTAL_TO_GM", moved("UB_TO_GM") + moved("L1_TO_GM") + moved("L0C_TO_GM")),
+            ("GM_TO_UB", to_ub),
+            ("GM_TO_L1", to_l1),
+            ("GM_TO_TOTAL", to_ub + to_l1),
+            ("UB_TO_GM", ub),
+            ("L1_TO_GM", l1),
+            ("TOTAL_TO_GM", ub + l1 + l0c),
         ];
+        let end = self.end_ps().max(2 * FIRST_POINT);
         for (name, bytes) in expected {
             let counter = self.counters.get(name);
-            let sum = counter.map_or(0.0, |counter| counter.sum);
+            let sum = counter.map_or(0.0, |counter| counter.bytes);
             let points = counter.map_or(0, |counter| counter.points);
+            if let Some(counter) =
+                counter.filter(|counter| counter.last_value != 0.0 || counter.last_ps != end)
+            {
+                let at = counter.last_ps;
+                return Err(rule!("counter {name} does not close with zero at {end} ps, but at {at} ps"));
+            }
             if (sum - bytes as f64).abs() > COUNTER_SLACK * points as f64 + 1e-3 {
                 return Err(rule!("counter {name} adds up to {sum} bytes, the slices to {bytes}"));
-            }
-            if counter.is_some_and(|counter| counter.last_value != 0.0) {
-                return Err(rule!("counter {name} does not close with zero"));
             }
         }
         Ok(())
@@ -394,18 +422,18 @@ impl TraceFacts {
         }
         address.slices += 1;
         address.bytes += bytes;
-        for (path, ends) in [
-            ("GM_TO_UB", "Src:OUT,Dst:UB,"),
-            ("GM_TO_L1", "Src:OUT,Dst:L1,"),
-            ("UB_TO_GM", "Src:UB,Dst:OUT,"),
-            ("L1_TO_GM", "Src:L1,Dst:OUT,"),
-            ("L0C_TO_GM", "Src:L0C,Dst:OUT,"),
-        ] {
-            if detail.starts_with(ends) {
-                *self.bytes_by_path.entry(path).or_default() += bytes;
-            }
+        if let Some((from, to)) = ends(detail) {
+            let moved = self.moved.entry((track.0.clone(), from.to_owned(), to.to_owned())).or_default();
+            moved.requests += 1;
+            moved.bytes += bytes;
         }
         Ok(pc)
+    }
+
+    /// Bytes that all cores moved from one memory to another.
+    pub fn bytes_moved(&self, from: &str, to: &str) -> u64 {
+        let along = self.moved.iter().filter(|((_, src, dst), _)| src == from && dst == to);
+        along.map(|(_, moved)| moved.bytes).sum()
     }
 
     fn close_slice(&mut self, track: &(String, String), pc: u64, start: u64, end: u64) {
@@ -414,6 +442,20 @@ impl TraceFacts {
         state.end_ps = end;
         self.addresses.entry((track.0.clone(), pc)).or_default().ps += end - start;
     }
+}
+
+/// Source and destination of a transfer's operands.
+fn ends(detail: &str) -> Option<(&str, &str)> {
+    let (from, rest) = detail.strip_prefix("Src:")?.split_once(',')?;
+    let (to, _) = rest.strip_prefix("Dst:")?.split_once(',')?;
+    Some((from, to))
+}
+
+/// The pipes of a flag's operands: which sets and which waits.
+fn flag_pipes(detail: &str) -> Option<(&str, &str)> {
+    let (set, rest) = detail.strip_prefix("PIPE:")?.split_once(',')?;
+    let (wait, _) = rest.strip_prefix("TRIGGERPIPE:")?.split_once(',')?;
+    Some((set, wait))
 }
 
 fn place(event: &Event) -> Rule<(String, String)> {

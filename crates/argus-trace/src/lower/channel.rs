@@ -76,10 +76,11 @@ impl Lowering<'_> {
             );
         }
         let (mnemonic, path) = match (operand(entry, "src").map(|src| src.space), self.chip.handover) {
-            (Some(Space::Acc), _) => (Mnemonic::FixL0cToDst, Path::L0cToUb),
+            (Some(Space::Acc), Handover::ThroughGlobalMemory) => (Mnemonic::FixL0cToDst, Path::L0cToGm),
+            (Some(Space::Acc), Handover::Direct) => (Mnemonic::FixL0cToDst, Path::L0cToUb),
             (Some(Space::Mat), Handover::ThroughGlobalMemory) => (Mnemonic::MovL1ToOut, Path::L1ToGm),
             (Some(Space::Mat), Handover::Direct) => (Mnemonic::MovL1ToUb, Path::L1ToGm),
-            (_, Handover::ThroughGlobalMemory) => (self.align(), Path::UbToL1),
+            (_, Handover::ThroughGlobalMemory) => (self.align(), Path::UbToGm),
             (_, Handover::Direct) => (Mnemonic::MovUbToL1, Path::UbToL1),
         };
         self.transfer(mnemonic, entry.pipe, path, entry.bytes);

@@ -92,6 +92,8 @@ impl Lowering<'_> {
         self.emit(Mnemonic::Mmad, Track::Cube, Pipe::M, Role::Work, at_least_one(each * cubes as f64));
         let instr = self.last();
         (instr.head, instr.repeats) = (head, u32::try_from(cubes).unwrap_or(u32::MAX));
+        instr.useful = u64::from(m) * u64::from(k) * u64::from(n);
+        instr.capacity = cubes * u64::from(CUBE * CUBE * depth);
     }
 
     pub(super) fn fill_l1(&mut self, entry: &LogEntry) {

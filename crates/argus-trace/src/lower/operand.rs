@@ -29,7 +29,8 @@ impl Operand {
             Layout::Dn => (cols, rows, self.shape[0]),
             _ => (rows, cols, self.shape[1]),
         };
-        Grid { lines: lines.into(), len: len.into(), gapless: len == pitch, element }
+        let (lines, len) = (lines.into(), len.into());
+        Grid { lines, len, gapless: len == u64::from(pitch), element, useful: lines * len }
     }
 
     pub fn valid_grid(self, element: usize) -> Grid {
@@ -48,6 +49,8 @@ pub(super) struct Grid {
     pub len: u64,
     pub gapless: bool,
     pub element: usize,
+    /// Elements that are worked on; the others of a repeat go through the motions.
+    pub useful: u64,
 }
 
 impl Grid {
@@ -76,7 +79,8 @@ impl Grid {
 
     /// The same lines, each as if it had one repeat.
     pub fn one_repeat_a_line(self) -> Grid {
-        Grid { len: self.per_repeat(), gapless: false, ..self }
+        let useful = self.lines * self.len.min(self.per_repeat());
+        Grid { len: self.per_repeat(), gapless: false, useful, ..self }
     }
 
     pub fn shape(self) -> Shape {

@@ -35,7 +35,8 @@ impl Lowering<'_> {
                 let more = rows.repeats_per_line().saturating_sub(1);
                 if more > 0 {
                     // The repeats of a row are folded onto its first one.
-                    let folded = Grid { len: more * rows.per_repeat(), ..rows };
+                    let useful = rows.lines * rows.len.saturating_sub(rows.per_repeat());
+                    let folded = Grid { len: more * rows.per_repeat(), useful, ..rows };
                     self.vector(fold, folded);
                     self.inner_barrier();
                 }
@@ -56,7 +57,9 @@ impl Lowering<'_> {
         let Some(whole) = destination(entry) else { return };
         if self.chip.vector_unit == VectorUnit::Repeats {
             // One repeat spreads eight values.
-            let eighths = Grid { lines: whole.lines.div_ceil(8), ..whole.one_repeat_a_line() };
+            let lines = whole.lines.div_ceil(8);
+            let useful = whole.lines * whole.per_repeat() / 8;
+            let eighths = Grid { lines, useful, ..whole.one_repeat_a_line() };
             self.vector(VectorInstr::Vbrcb, eighths);
             self.inner_barrier();
         }
@@ -153,6 +156,9 @@ impl Lowering<'_> {
             let emitted = self.last();
             (emitted.head, emitted.tail) = (cost.head.ceil() as u32, cost.tail.ceil() as u32);
             emitted.repeats = now as u32;
+            emitted.capacity = now * grid.per_repeat();
+            // All repeats but the last ones are full, or all of them are alike.
+            emitted.useful = grid.useful * now / grid.repeats().max(1);
             left -= now;
             extra = 0.0;
             if left == 0 {
@@ -182,6 +188,7 @@ impl Lowering<'_> {
             self.emit(form, track, Pipe::V, Role::Body, length.min(total - offset));
             let emitted = self.last();
             (emitted.head, emitted.repeats) = (offset, repeats);
+            (emitted.useful, emitted.capacity) = (grid.useful, grid.repeats() * grid.per_repeat());
         }
     }
 

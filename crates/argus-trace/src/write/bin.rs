@@ -16,6 +16,8 @@ pub(crate) enum BlockType {
     MemoryGraph = 8,
     MemoryTable = 9,
     InterCoreLoad = 12,
+    Roofline = 13,
+    StallReasons = 15,
 }
 
 /// The byte that stands where nothing else is said.

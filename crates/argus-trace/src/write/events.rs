@@ -13,6 +13,11 @@ pub(crate) fn envelope(schema: u32) -> (String, &'static str) {
     (start, "]}")
 }
 
+/// Picoseconds of a microsecond.
+const MICRO: u64 = 1_000_000;
+/// Readers drop a counter's point at time zero.
+const FIRST_POINT: u64 = 1000;
+
 /// Colours by track.
 const fn colour(track: Track) -> &'static str {
     match track {
@@ -213,8 +218,8 @@ impl<'a> Events<'a> {
         out.push(b'}');
     }
 
-    /// Bytes to and from global memory, microsecond by microsecond. A reader drops points at time zero, so a
-    /// point stands at the end of its microsecond.
+    /// Bytes to and from global memory, microsecond by microsecond. A reader holds a value until the next point and
+    /// draws as far as the last one: a point stands where its microsecond begins, and a zero where the kernel ends.
     pub fn push_counters(&self, out: &mut Vec<u8>, sink: &mut dyn FnMut(&mut Vec<u8>)) {
         let counters: [(&str, &[Path]); 6] = [
             ("GM_TO_UB", &[Path::GmToUb]),
@@ -224,7 +229,8 @@ impl<'a> Events<'a> {
             ("L1_TO_GM", &[Path::L1ToGm]),
             ("TOTAL_TO_GM", &[Path::UbToGm, Path::L1ToGm, Path::L0cToGm]),
         ];
-        let length = self.ticks.ps(self.timeline.cycles).div_ceil(1_000_000) as usize;
+        let end = self.ticks.ps(self.timeline.cycles);
+        let length = end.div_ceil(MICRO) as usize;
         for (name, paths) in counters {
             let mut moved = vec![0f64; length];
             let mut any = false;
@@ -237,22 +243,29 @@ impl<'a> Events<'a> {
             if !any {
                 continue;
             }
-            // Bytes in a microsecond are megabytes in a second.
-            for (index, value) in moved.iter().copied().chain([0.0]).enumerate() {
-                let text = format!(
-                    r#"{{"args":{{"throughput(MB/s)":{value:.6}}},"name":"{name}","ph":"C","pid":"MTE Throughput","tid":0,"ts":{}}}"#,
-                    index + 1
-                );
-                out.extend_from_slice(text.as_bytes());
+            let mut point = |value: f64, ps: u64| {
+                out.extend_from_slice(br#"{"args":{"throughput(MB/s)":"#);
+                out.extend_from_slice(format!("{value:.6}").as_bytes());
+                out.extend_from_slice(br#"},"name":""#);
+                out.extend_from_slice(name.as_bytes());
+                out.extend_from_slice(br#"","ph":"C","pid":"MTE Throughput","tid":0,"ts":"#);
+                push_us(out, ps);
+                out.push(b'}');
                 sink(out);
+            };
+            for (index, bytes) in moved.iter().enumerate() {
+                let start = index as u64 * MICRO;
+                // Bytes in a microsecond are megabytes in a second; the last one may be shorter.
+                let share = (end - start).min(MICRO) as f64 / MICRO as f64;
+                point(bytes / share, start.max(FIRST_POINT));
             }
+            point(0.0, end.max(2 * FIRST_POINT));
         }
     }
 }
 
 /// Spreads bytes evenly over the microseconds of a transfer.
 fn spread(moved: &mut [f64], start: u64, end: u64, bytes: u64) {
-    const MICRO: u64 = 1_000_000;
     let length = (end - start).max(1) as f64;
     let mut at = start;
     while at < end.max(start + 1) {

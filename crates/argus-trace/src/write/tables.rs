@@ -5,6 +5,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::detail::source_text;
+use crate::machine::Track;
 use crate::site::INSTRUCTION_BYTES;
 use crate::timeline::Timeline;
 use crate::write::Sources;
@@ -23,6 +24,22 @@ fn int(value: u64) -> i64 {
     value.min(i32::MAX as u64) as i64
 }
 
+/// Bytes for each core, as "NA" where none were moved.
+fn bytes_per_core(totals: &[SiteTotal]) -> Value {
+    let cell = |total: &SiteTotal| if total.bytes == 0 { UNKNOWN } else { int(total.bytes) };
+    totals.iter().map(cell).collect::<Vec<_>>().into()
+}
+
+/// How full the steps of the vector unit are, as "NA" for what it does not run.
+fn utilization(totals: &[SiteTotal], track: Track) -> Value {
+    let vector = matches!(track, Track::Vector | Track::RvecEx | Track::RvecLd | Track::RvecSt);
+    let cell = |total: &SiteTotal| match total.capacity {
+        capacity if vector && capacity > 0 => total.useful as f64 / capacity as f64 * 100.0,
+        _ => UNKNOWN as f64,
+    };
+    totals.iter().map(cell).collect::<Vec<_>>().into()
+}
+
 /// One number for each core.
 fn per_core(totals: &[SiteTotal], value: impl Fn(&SiteTotal) -> u64) -> Value {
     totals.iter().map(|total| int(value(total))).collect::<Vec<_>>().into()
@@ -37,6 +54,8 @@ fn sums<'a>(totals: &Totals, sites: impl Iterator<Item = &'a usize> + Clone) -> 
                 calls: sum.calls + core[site].calls,
                 cycles: sum.cycles + core[site].cycles,
                 bytes: sum.bytes + core[site].bytes,
+                useful: sum.useful + core[site].useful,
+                capacity: sum.capacity + core[site].capacity,
             })
         })
         .collect()
@@ -68,7 +87,7 @@ pub(crate) fn api_file(timeline: &Timeline<'_>, totals: &Totals, sources: &Sourc
                         "Cycles": per_core(&totals, |total| total.cycles),
                         "Instructions Executed": per_core(&totals, |total| total.calls),
                         "GPR Count": vec![UNKNOWN; cores],
-                        "Process Bytes": per_core(&totals, |total| total.bytes),
+                        "Process Bytes": bytes_per_core(&totals),
                         "Address Range": ranges(timeline, &sites),
                     })
                 })
@@ -128,8 +147,8 @@ pub(crate) fn api_instr(timeline: &Timeline<'_>, totals: &Totals, sources: &Sour
                 "Instructions Executed": per_core(&totals, |total| total.calls),
                 "Cycles": per_core(&totals, |total| total.cycles),
                 "GPR Count": vec![UNKNOWN; cores],
-                "Process Bytes": per_core(&totals, |total| total.bytes),
-                "Vector Utilization Percentage": vec![UNKNOWN as f64; cores],
+                "Process Bytes": bytes_per_core(&totals),
+                "Vector Utilization Percentage": utilization(&totals, site.track),
                 "UB Read Conflict": vec![UNKNOWN; cores],
                 "UB Write Conflict": vec![UNKNOWN; cores],
             })

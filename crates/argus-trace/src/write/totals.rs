@@ -10,6 +10,9 @@ pub(crate) struct SiteTotal {
     pub calls: u64,
     pub cycles: u64,
     pub bytes: u64,
+    /// Operations done, and those that full steps would have done.
+    pub useful: u64,
+    pub capacity: u64,
 }
 
 /// What the instructions of one source line on one core add up to.
@@ -39,6 +42,8 @@ impl Totals {
                     total.calls += 1;
                     total.cycles += instr.cycles();
                     total.bytes += instr.bytes;
+                    total.useful += instr.useful;
+                    total.capacity += instr.capacity;
                 }
                 totals
             })

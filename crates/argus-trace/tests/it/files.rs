@@ -150,20 +150,32 @@ fn missing_sources_leave_the_lines_out() {
     assert_eq!(report.sources, 0);
 }
 
-/// A written softmax that can be damaged again and again.
-struct Damage {
-    dir: tempfile::TempDir,
+/// A written task that can be damaged again and again.
+pub struct Damage {
+    pub dir: tempfile::TempDir,
     /// What went unnoticed, or was called by another name.
     missed: std::cell::RefCell<Vec<String>>,
 }
 
 impl Damage {
-    fn path(&self, name: &str) -> PathBuf {
+    pub fn of(task: &TaskLog) -> Damage {
+        let damage = Damage { dir: tempfile::tempdir().unwrap(), missed: Default::default() };
+        write_task(task, damage.dir.path());
+        check(damage.dir.path()).unwrap_or_else(|error| panic!("{}", with_causes(&error)));
+        damage
+    }
+
+    /// All damage was noticed.
+    pub fn was_noticed(&self) {
+        assert_eq!(*self.missed.borrow(), Vec::<String>::new());
+    }
+
+    pub fn path(&self, name: &str) -> PathBuf {
         self.dir.path().join("simulator").join(name)
     }
 
     /// Replaces the first occurrence of a text, checks, and puts the file back.
-    fn text(&self, name: &str, from: &str, to: &str, expected: &str) {
+    pub fn text(&self, name: &str, from: &str, to: &str, expected: &str) {
         let text = fs::read_to_string(self.path(name)).unwrap();
         assert!(text.contains(from), "{name} has no {from}");
         self.bytes(name, text.replacen(from, to, 1).as_bytes(), expected);
@@ -181,7 +193,7 @@ impl Damage {
     }
 
     /// Changes one table of the bin.
-    fn table(&self, kind: u8, change: impl FnOnce(&mut Value), expected: &str) {
+    pub fn table(&self, kind: u8, change: impl FnOnce(&mut Value), expected: &str) {
         let good = fs::read(self.path("visualize_data.bin")).unwrap();
         let mut blocks = split(&good);
         let block = blocks.iter_mut().find(|block| block.0[8] == kind).unwrap();
@@ -201,7 +213,7 @@ impl Damage {
 }
 
 /// Headers and contents of a bin; the path of a source counts as content.
-fn split(mut bytes: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
+pub fn split(mut bytes: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
     let mut blocks = Vec::new();
     while !bytes.is_empty() {
         let size = u64::from_le_bytes(bytes[..8].try_into().unwrap()) as usize;
@@ -214,9 +226,7 @@ fn split(mut bytes: &[u8]) -> Vec<(Vec<u8>, Vec<u8>)> {
 
 #[test]
 fn damage_is_noticed_one_by_one() {
-    let damage = Damage { dir: tempfile::tempdir().unwrap(), missed: Default::default() };
-    write_task(&softmax(&A2A3SIM), damage.dir.path());
-    check(damage.dir.path()).unwrap();
+    let damage = Damage::of(&softmax(&A2A3SIM));
     let trace = "trace.json";
 
     // The envelope and the form of events.
@@ -256,8 +266,8 @@ fn damage_is_noticed_one_by_one() {
     damage.text(trace, r#""process_bytes":"4096""#, r#""process_bytes":"4097""#, "adds up to");
     damage.text(
         trace,
-        r#""name":"GM_TO_UB","ph":"C","pid":"MTE Throughput","tid":0,"ts":1"#,
-        r#""name":"GM_TO_UB","ph":"C","pid":"MTE Throughput","tid":0,"ts":0"#,
+        r#""name":"GM_TO_UB","ph":"C","pid":"MTE Throughput","tid":0,"ts":0.001"#,
+        r#""name":"GM_TO_UB","ph":"C","pid":"MTE Throughput","tid":0,"ts":0.000"#,
         "has a point at 0 us",
     );
 
@@ -296,7 +306,8 @@ fn damage_is_noticed_one_by_one() {
     let mut moved = blocks.clone();
     moved.rotate_left(1);
     damage.bytes(bin, &join(&moved), "a trace behind other blocks");
-    damage.bytes(bin, &join(&blocks[..blocks.len() - 1]), "block 12 is missing");
+    let cores = blocks.iter().position(|block| block.0[8] == 12).unwrap();
+    damage.bytes(bin, &join(&blocks[..cores]), "block 12 is missing");
     let source = blocks.iter().position(|block| block.0[8] == 1).unwrap();
     let mut renamed = blocks.clone();
     renamed[source].1[0] = b'/';
@@ -353,10 +364,10 @@ fn damage_is_noticed_one_by_one() {
         |table| drop(table["Files"][0]["Lines"].as_array_mut().unwrap().pop()),
         "are found by line",
     );
-    damage.table(5, |table| table["duration"] = 1.0.into(), "it lasts 1 us");
+    damage.table(5, |table| table["duration"] = 1.0.into(), "duration is 1, the trace has");
     damage.table(5, |table| table["op_type"] = "graph".into(), "op_type");
     damage.table(5, |table| table["block_detail"]["size"][0] = 3.into(), "another size");
-    damage.table(7, |table| table["subblock_detail"][0]["value"] = 9.0.into(), "is busy 9 us");
+    damage.table(7, |table| table["subblock_detail"][0]["value"] = 9.0.into(), "Active is 9, the trace has");
     damage.table(8, |table| table["core_memory_map"][0]["soc"] = "Z80".into(), "soc");
     damage.table(
         9,
@@ -366,7 +377,7 @@ fn damage_is_noticed_one_by_one() {
     damage.table(
         12,
         |table| drop(table.as_object_mut().unwrap().remove("op_detail")),
-        "op_detail is missing",
+        "null where a list is needed",
     );
 
     // Files of a core.
@@ -402,7 +413,7 @@ fn damage_is_noticed_one_by_one() {
     renamed[at + 5] = b'1';
     damage.bytes(native, &renamed, "MTE3 of core0.veccore0 is missing");
 
-    assert_eq!(*damage.missed.borrow(), Vec::<String>::new());
+    damage.was_noticed();
 
     // Files that are missing, foreign or open to everybody.
     let second = damage.path(&format!("core0.veccore0/core0.veccore0_instr_exe_{}.csv", "1".repeat(17)));

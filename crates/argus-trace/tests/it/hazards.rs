@@ -245,6 +245,9 @@ fn hazards_in_global_memory_between_pipes_and_between_blocks() {
 
 #[test]
 fn adding_stores_of_two_blocks_are_no_hazard_and_hide_no_plain_store() {
+    const STORE: &str = "TSTORE";
+    const ADD: &str = "TSTORE_ATOMIC_ADD";
+    type Case = (&'static [bool], &'static [bool], &'static [(&'static str, &'static str)]);
     let mut rig = Rig::new(&A2A3SIM);
     let x = rig.tensor("x", DType::F32, 1024);
     let stores = |block: u32, adds: &[bool]| {
@@ -261,15 +264,14 @@ fn adding_stores_of_two_blocks_are_no_hazard_and_hide_no_plain_store() {
         CoreLog { member: Member::Aiv0, block, log: core.take_log().unwrap() }
     };
     // Each pair of blocks with the instructions that meet unordered.
-    let (store, add) = ("TSTORE", "TSTORE_ATOMIC_ADD");
-    let cases: [(&[bool], &[bool], &[(&str, &str)]); 6] = [
+    let cases: [Case; 6] = [
         (&[true], &[true], &[]),
-        (&[true], &[false], &[(add, store)]),
-        (&[false], &[true], &[(store, add)]),
+        (&[true], &[false], &[(ADD, STORE)]),
+        (&[false], &[true], &[(STORE, ADD)]),
         // The store of block 0 stands behind its own add, and nothing orders the add of block 1 with it.
-        (&[false, true], &[true], &[(store, add)]),
-        (&[true, false], &[true], &[(store, add)]),
-        (&[false, true], &[true, false], &[(store, add), (store, store), (add, store)]),
+        (&[false, true], &[true], &[(STORE, ADD)]),
+        (&[true, false], &[true], &[(STORE, ADD)]),
+        (&[false, true], &[true, false], &[(STORE, ADD), (STORE, STORE), (ADD, STORE)]),
     ];
     for (first, second, expected) in cases {
         let found = hazards(&rig.task(vec![stores(0, first), stores(1, second)]));

@@ -2,6 +2,7 @@
 
 mod files;
 mod hazards;
+mod insight;
 mod kernels;
 mod model;
 mod perfetto;
