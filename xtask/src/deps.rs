@@ -73,7 +73,21 @@ const ALLOWED: &[(&str, Allowed)] = &[
     ("argus-arrays", Allowed::Only(&["argus-abi"])),
     ("argus-compile", Allowed::Only(&["argus-abi", "argus-chip", "argus-files"])),
     // The tests run kernels on cores with device memory.
-    ("argus-loaded", Allowed::Only(&["argus-abi", "argus-chip", "argus-gm", "argus-tile"])),
+    (
+        "argus-loaded",
+        // The tests compile scenes, run them, and compare what they record.
+        Allowed::Only(&[
+            "argus-abi",
+            "argus-chip",
+            "argus-facts",
+            "argus-gm",
+            "argus-tile",
+            "argus-runtime",
+            "argus-compile",
+            "argus-dump",
+            "argus-record",
+        ]),
+    ),
     ("argus-text", Allowed::Only(&["argus-abi", "argus-facts", "argus-dump"])),
     ("argus-tui", Allowed::Only(&["argus-abi", "argus-facts", "argus-dump", "argus-text"])),
     ("argus-export", Allowed::Only(&["argus-abi", "argus-facts", "argus-files", "argus-dump"])),

@@ -43,7 +43,8 @@ impl LoadedKernel {
         let bind: abi::Bind = unsafe { object.symbol(BIND)? };
         // SAFETY: the table is static, and the object reads its size and number before anything else.
         let bound = unsafe { bind(&raw const TABLE) };
-        let refuse = |theirs| LoadError::OtherAbi { path: path.to_owned(), theirs, ours: abi::ABI };
+        let refuse =
+            |theirs| LoadError::OtherAbi { path: path.to_owned(), what: "kernel", theirs, ours: abi::ABI };
         if bound.is_null() {
             return Err(refuse(0));
         }

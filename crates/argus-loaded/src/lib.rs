@@ -1,7 +1,8 @@
 //! Kernels and orchestrations from shared objects.
 //!
 //! What comes in: the path of an object that a C++ compiler made from a source and from our headers (`include/` at
-//! the root of the repository). What goes out: a [`LoadedKernel`], which is an [`argus_tile::Kernel`] like any other.
+//! the root of the repository). What goes out: a [`LoadedKernel`], which is an [`argus_tile::Kernel`] like any other,
+//! or a [`LoadedOrchestration`], which becomes an [`argus_runtime::Orchestration`].
 //!
 //! # What holds
 //!
@@ -19,9 +20,15 @@
 //! | `kernel::abi` | the C types of `include/argus/kernel_abi.h` |
 //! | `kernel::decode` | from descriptors to the engine's types |
 //! | `kernel::issue` | from opcodes to the engine's instructions |
+//! | `orchestration` | binding an orchestration object and calling it with a builder |
+//! | `orchestration::abi` | the C types of `include/argus/orchestration_abi.h` |
+//! | `orchestration::decode` | from what its code passes to the builders' values |
+//! | `orchestration::bridge` | the functions it calls |
 
 mod kernel;
 mod object;
+mod orchestration;
 
 pub use crate::kernel::LoadedKernel;
 pub use crate::object::LoadError;
+pub use crate::orchestration::{DEFAULT_CONFIG, DEFAULT_ENTRY, Level, LoadedOrchestration, Log};

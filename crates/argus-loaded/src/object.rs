@@ -1,6 +1,7 @@
 //! Shared objects: opened once, never unloaded.
 #![allow(unsafe_code)]
 
+use std::ffi::c_void;
 use std::mem::ManuallyDrop;
 use std::path::{Path, PathBuf};
 
@@ -14,10 +15,14 @@ pub enum LoadError {
     #[error("{} does not export {symbol}: it was not compiled together with our support source", path.display())]
     NoSuchSymbol { path: PathBuf, symbol: &'static str },
     #[error(
-        "{} was compiled for version {theirs} of the kernel interface, this is version {ours}: compile it again",
+        "{} was compiled for version {theirs} of the {what} interface, this is version {ours}: compile it again",
         path.display()
     )]
-    OtherAbi { path: PathBuf, theirs: u32, ours: u32 },
+    OtherAbi { path: PathBuf, what: &'static str, theirs: u32, ours: u32 },
+    #[error("{} exports no function {name}: is it spelled so, and declared extern \"C\"?", path.display())]
+    NoSuchFunction { path: PathBuf, name: String },
+    #[error("{} was compiled for runtime {runtime}, which is none of ours", path.display())]
+    UnknownRuntime { path: PathBuf, runtime: u32 },
 }
 
 /// An open object.
@@ -43,6 +48,13 @@ impl Object {
 
     pub fn path(&self) -> &Path {
         &self.path
+    }
+
+    /// The address of a function that the object's author named.
+    pub fn address(&self, name: &str) -> Option<*mut c_void> {
+        // SAFETY: the address is not used as anything here.
+        let found = unsafe { self.library.get::<*mut c_void>(name.as_bytes()) };
+        found.ok().map(|symbol| *symbol).filter(|address| !address.is_null())
     }
 
     /// The address of a symbol as a function pointer or a pointer to data.

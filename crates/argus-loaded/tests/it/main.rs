@@ -1,4 +1,6 @@
-//! What kernels in objects can rely on.
+//! What kernels and orchestrations in objects can rely on.
+#![allow(clippy::unwrap_used, reason = "a panic is how a test fails, in its helpers too")]
 
 mod compile;
 mod conformance;
+mod scenes;

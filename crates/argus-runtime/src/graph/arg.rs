@@ -21,6 +21,12 @@ impl TensorCreateInfo {
         Ok(TensorCreateInfo { shape, initial_value: None })
     }
 
+    /// The tensor is ordered by its creator alone, if so.
+    pub fn with_manual_dep(mut self, manual: bool) -> TensorCreateInfo {
+        self.shape = self.shape.with_manual_dep(manual);
+        self
+    }
+
     /// Fills the new buffer, padding included, with this element's raw bits.
     pub fn with_initial_value(mut self, bits: u64) -> TensorCreateInfo {
         self.initial_value = Some(bits);
@@ -235,6 +241,11 @@ pub struct TaskOutputs {
 impl TaskOutputs {
     pub fn task_id(&self) -> TaskId {
         self.id
+    }
+
+    /// All tensors that the runtime allocated.
+    pub fn tensors(&self) -> &[Tensor] {
+        &self.tensors
     }
 
     /// The `index`-th tensor that the runtime allocated, in the order they were requested; existing tensors

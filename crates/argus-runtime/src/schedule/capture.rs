@@ -12,14 +12,16 @@ use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use argus_abi::capture::{ArgumentEntry, SkipEntry, TaskEntry, argument_flags, skip_reason};
-use argus_abi::{DType, EdgeReason, FuncId, Kind, Role, Stage, TaskId, TaskState, Tensor};
+use argus_abi::{DType, EdgeReason, FuncId, Kind, Role, Stage, TaskId, TaskState, Tensor, TensorArgType};
 use argus_capture::{CaptureStatus, Recorder};
 use argus_facts::{Candidate, Decision, Selection};
 use argus_gm::GlobalMemory;
 use argus_sync::relock;
 
-use crate::kernel_table::KernelTable;
-use crate::schedule::task::{ArgumentDescription, Task, Work};
+use smallvec::SmallVec;
+
+use crate::kernel_table::{KernelEntry, KernelTable};
+use crate::schedule::task::{ArgumentDescription, Launch, Task, Work};
 
 /// What the threads of a captured run share.
 pub struct Capture {
@@ -203,8 +205,15 @@ impl Capture {
                 self.skip(recorder, task, stage, skip_reason::NO_METADATA);
             }
             None => {
+                let promised = promised_roles(launch, kernels, task.args.tensors.len());
                 for (arg, tensor) in task.args.tensors.iter().enumerate() {
-                    visit(arg, Argument::Tensor(tensor, task.args.types[arg].role()));
+                    let submitted = task.args.types[arg];
+                    let role = match promised.get(arg) {
+                        // What a task creates has no content before.
+                        Some(&role) if submitted != TensorArgType::Output => role,
+                        _ => submitted.role(),
+                    };
+                    visit(arg, Argument::Tensor(tensor, role));
                 }
                 let first = task.args.tensors.len();
                 for (index, &bits) in task.args.scalars.iter().enumerate() {
@@ -298,6 +307,22 @@ impl<'a> Argument<'a> {
             Argument::Scalar(_, dtype) => (Kind::Scalar, Role::Input, *dtype, 0),
         }
     }
+}
+
+/// What the signatures of a task's kernels say of its tensors; empty where they do not say it of each.
+///
+/// A signature knows what the kernel does with a tensor; how the tensor was submitted may only say whom the task waits
+/// for. Members of a mix describe either the same slots or, one after the other, their own.
+fn promised_roles(launch: &Launch, kernels: &KernelTable, tensors: usize) -> SmallVec<[Role; 16]> {
+    let roles = |func| {
+        let signature = kernels.get(func).map_or(&[][..], |entry: &KernelEntry| &entry.signature[..]);
+        signature.iter().filter_map(|direction| direction.role())
+    };
+    let fits = |found: &SmallVec<[Role; 16]>| found.len() == tensors;
+    let of_one = launch.members().map(|(_, func)| roles(func).collect()).find(fits);
+    of_one.unwrap_or_else(|| {
+        Some(launch.members().flat_map(|(_, func)| roles(func)).collect()).filter(fits).unwrap_or_default()
+    })
 }
 
 fn func_numbers(kernels: [Option<FuncId>; 3]) -> [i32; 3] {
