@@ -16,14 +16,14 @@ struct Signal2D : GlobalTensor<int32_t, Shape<1, 1, 1, Rows, Cols>, Stride<1, 1,
 };
 
 template <typename G>
-inline void TNOTIFY(G &signal, int32_t value, NotifyOp op, Site at = Site::here()) {
+inline void TNOTIFY(G &signal, int32_t value, NotifyOp op, argus::Site at = argus::Site::here()) {
     static_assert(std::is_same_v<typename G::DType, int32_t>, "TNOTIFY: signals are 32-bit integers");
     const ArgusGlobal walk = signal.argus_walk();
     argus::Issue(ARGUS_OP_TNOTIFY, at).global(walk).option(value).option(static_cast<int64_t>(op)).run();
 }
 
 template <typename G>
-inline void TWAIT(G &signal, int32_t value, WaitCmp compare, Site at = Site::here()) {
+inline void TWAIT(G &signal, int32_t value, WaitCmp compare, argus::Site at = argus::Site::here()) {
     static_assert(std::is_same_v<typename G::DType, int32_t>, "TWAIT: signals are 32-bit integers");
     const ArgusGlobal walk = signal.argus_walk();
     argus::Issue(ARGUS_OP_TWAIT, at).global(walk).option(value).option(static_cast<int64_t>(compare)).run();
@@ -32,7 +32,7 @@ inline void TWAIT(G &signal, int32_t value, WaitCmp compare, Site at = Site::her
 // Copies go from tensor to tensor; the staging tile is the device's.
 template <AtomicType Atomic = AtomicType::AtomicNone, typename D, typename S, typename T>
     requires(is_tile_data_v<T>)
-inline RecordEvent TPUT(D &dst, S &src, T &stage, Site at = Site::here()) {
+inline RecordEvent TPUT(D &dst, S &src, T &stage, argus::Site at = argus::Site::here()) {
     static_assert(std::is_same_v<typename D::DType, typename S::DType>, "TPUT: tensors have one element type");
     const ArgusGlobal to = dst.argus_walk(), from = src.argus_walk();
     argus::Issue(ARGUS_OP_TPUT, at).tile(stage.tile).global(to).global(from).option(static_cast<int64_t>(Atomic)).run();
@@ -40,7 +40,7 @@ inline RecordEvent TPUT(D &dst, S &src, T &stage, Site at = Site::here()) {
 }
 template <AtomicType Atomic = AtomicType::AtomicNone, typename D, typename S, typename T, typename U>
     requires(is_tile_data_v<T> && is_tile_data_v<U>)
-inline RecordEvent TPUT(D &dst, S &src, T &ping, U &, Site at = Site::here()) {
+inline RecordEvent TPUT(D &dst, S &src, T &ping, U &, argus::Site at = argus::Site::here()) {
     return TPUT<Atomic>(dst, src, ping, at);
 }
 
@@ -59,7 +59,7 @@ struct AsyncEvent {
 };
 
 template <DmaEngine Engine = DmaEngine::SDMA, typename D, typename S>
-inline AsyncEvent TPUT_ASYNC(D &dst, S &src, AsyncSession &, Site at = Site::here()) {
+inline AsyncEvent TPUT_ASYNC(D &dst, S &src, AsyncSession &, argus::Site at = argus::Site::here()) {
     static_assert(std::is_same_v<typename D::DType, typename S::DType>, "TPUT_ASYNC: tensors have one element type");
     const ArgusGlobal to = dst.argus_walk(), from = src.argus_walk();
     argus::Issue(ARGUS_OP_TPUT_ASYNC, at).global(to).global(from).run();
@@ -84,7 +84,7 @@ struct PrefetchAsyncContext {
 };
 
 template <typename G>
-inline comm::AsyncEvent TPREFETCH_ASYNC(G &src, PrefetchAsyncContext &, Site at = Site::here()) {
+inline comm::AsyncEvent TPREFETCH_ASYNC(G &src, PrefetchAsyncContext &, argus::Site at = argus::Site::here()) {
     const ArgusGlobal walk = src.argus_walk();
     argus::Issue(ARGUS_OP_TPREFETCH_ASYNC, at).global(walk).run();
     return {0, comm::DmaEngine::SDMA};

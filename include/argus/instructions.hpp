@@ -56,19 +56,17 @@ inline void merge(Issue &issue, bool exhausted, uint16_t *counts) {
 
 namespace pto {
 
-using argus::Site;
-
 // ---- addresses
 
 template <typename T, typename Address>
     requires(is_tile_data_v<T> && (std::is_integral_v<Address> || std::is_enum_v<Address>))
-inline void TASSIGN(T &tile, Address address, Site at = Site::here()) {
+inline void TASSIGN(T &tile, Address address, argus::Site at = argus::Site::here()) {
     tile.tile.addr = static_cast<uint64_t>(address);
     tile.tile.assigned = 1;
     argus::issue(ARGUS_OP_TASSIGN, at, tile);
 }
 template <auto Address, typename T>
-inline void TASSIGN(T &tile, Site at = Site::here()) {
+inline void TASSIGN(T &tile, argus::Site at = argus::Site::here()) {
     static_assert(Address % 32 == 0, "TASSIGN: a tile starts at a multiple of 32 bytes");
     TASSIGN(tile, static_cast<uint64_t>(Address), at);
 }
@@ -79,7 +77,7 @@ inline void TASSIGN(G &tensor, typename G::DType *data) {
 }
 
 template <typename D, typename S>
-inline RecordEvent TRESHAPE(D &dst, S &src, Site at = Site::here()) {
+inline RecordEvent TRESHAPE(D &dst, S &src, argus::Site at = argus::Site::here()) {
     static_assert(D::Loc == S::Loc, "TRESHAPE: both tiles lie in one space");
     static_assert(D::Numel * sizeof(typename D::DType) == S::Numel * sizeof(typename S::DType), "TRESHAPE: both tiles have the same bytes");
     static_assert(D::isBoxedLayout == S::isBoxedLayout, "TRESHAPE: boxed and unboxed layouts do not share bytes");
@@ -92,7 +90,7 @@ inline RecordEvent TRESHAPE(D &dst, S &src, Site at = Site::here()) {
 // ---- global memory
 
 template <typename T, typename G>
-inline RecordEvent TLOAD(T &dst, G &src, Site at = Site::here()) {
+inline RecordEvent TLOAD(T &dst, G &src, argus::Site at = argus::Site::here()) {
     static_assert(sizeof(typename T::DType) == sizeof(typename G::DType), "TLOAD: elements of tile and tensor have one size");
     static_assert(argus::in_vec<T> || T::Loc == TileType::Mat, "TLOAD: the tile is in Vec or Mat");
     const ArgusGlobal walk = src.argus_walk();
@@ -101,7 +99,7 @@ inline RecordEvent TLOAD(T &dst, G &src, Site at = Site::here()) {
 }
 
 template <typename T, typename G, AtomicType Atomic = AtomicType::AtomicNone, ReluPreMode Relu = ReluPreMode::NoRelu>
-inline RecordEvent TSTORE(G &dst, T &src, Site at = Site::here()) {
+inline RecordEvent TSTORE(G &dst, T &src, argus::Site at = argus::Site::here()) {
     static_assert(argus::in_vec<T> || T::Loc == TileType::Mat || T::Loc == TileType::Acc, "TSTORE: the tile is in Vec, Mat or Acc");
     static_assert(Relu == ReluPreMode::NoRelu, "TSTORE: ReluPreMode is not supported");
     const ArgusGlobal walk = dst.argus_walk();
@@ -109,7 +107,7 @@ inline RecordEvent TSTORE(G &dst, T &src, Site at = Site::here()) {
     return {};
 }
 template <typename T, typename G, typename Quant>
-    requires(!std::is_same_v<Quant, Site>)
+    requires(!std::is_same_v<Quant, argus::Site>)
 inline RecordEvent TSTORE(G &, T &, Quant) {
     static_assert(!sizeof(T), "TSTORE: the quantising form is not supported");
     return {};
@@ -118,7 +116,7 @@ inline RecordEvent TSTORE(G &, T &, Quant) {
 // Without arguments the simulator scatters elements.
 template <Coalesce Mode = Coalesce::Elem, ScatterAtomicOp Atomic = ScatterAtomicOp::None, ScatterOOB Oob = ScatterOOB::Undefined,
           ScatterConflict Conflict = ScatterConflict::Default, typename G, typename S, typename I>
-inline RecordEvent MSCATTER(G &dst, S &src, I &index, Site at = Site::here()) {
+inline RecordEvent MSCATTER(G &dst, S &src, I &index, argus::Site at = argus::Site::here()) {
     static_assert(std::is_same_v<typename G::DType, typename S::DType>, "MSCATTER: tile and tensor have one element type");
     static_assert(sizeof(typename I::DType) == 4 && std::is_integral_v<typename I::DType>, "MSCATTER: indices are 32-bit integers");
     const ArgusGlobal walk = dst.argus_walk();
@@ -137,7 +135,7 @@ inline RecordEvent MSCATTER(G &dst, S &src, I &index, Site at = Site::here()) {
 
 #define ARGUS_BINARY(NAME)                                                                                  \
     template <typename D, typename A, typename B>                                                           \
-    inline RecordEvent NAME(D &dst, A &a, B &b, Site at = Site::here()) {                                   \
+    inline RecordEvent NAME(D &dst, A &a, B &b, argus::Site at = argus::Site::here()) {                                   \
         static_assert(argus::in_vec<D> && argus::in_vec<A> && argus::in_vec<B>, #NAME ": tiles are in Vec"); \
         static_assert(argus::same_type<D, A> && argus::same_type<D, B>, #NAME ": tiles have one element type"); \
         return argus::issue(ARGUS_OP_##NAME, at, dst, a, b);                                                \
@@ -161,7 +159,7 @@ ARGUS_BINARY(TCONCAT)
 #define ARGUS_BINARY_TMP(NAME)                                                           \
     template <typename D, typename A, typename B, typename T>                            \
         requires(is_tile_data_v<T>)                                                      \
-    inline RecordEvent NAME(D &dst, A &a, B &b, T &, Site at = Site::here()) {           \
+    inline RecordEvent NAME(D &dst, A &a, B &b, T &, argus::Site at = argus::Site::here()) {           \
         return NAME(dst, a, b, at);                                                      \
     }
 ARGUS_BINARY_TMP(TROWEXPANDMUL)
@@ -172,7 +170,7 @@ ARGUS_BINARY_TMP(TROWEXPANDDIV)
 // A scalar has the source's type before the instruction sees it.
 #define ARGUS_SCALAR(NAME)                                                                     \
     template <typename D, typename S>                                                          \
-    inline RecordEvent NAME(D &dst, S &src, typename S::DType scalar, Site at = Site::here()) { \
+    inline RecordEvent NAME(D &dst, S &src, typename S::DType scalar, argus::Site at = argus::Site::here()) { \
         static_assert(argus::in_vec<D> && argus::in_vec<S>, #NAME ": tiles are in Vec");       \
         static_assert(argus::same_type<D, S>, #NAME ": tiles have one element type");          \
         argus::Issue(ARGUS_OP_##NAME, at)                                                      \
@@ -191,7 +189,7 @@ ARGUS_SCALAR(TMINS)
 #undef ARGUS_SCALAR
 
 template <typename D>
-inline RecordEvent TEXPANDS(D &dst, typename D::DType scalar, Site at = Site::here()) {
+inline RecordEvent TEXPANDS(D &dst, typename D::DType scalar, argus::Site at = argus::Site::here()) {
     static_assert(argus::in_vec<D> || D::Loc == TileType::Mat, "TEXPANDS: the tile is in Vec or Mat");
     argus::Issue(ARGUS_OP_TEXPANDS, at).tile(dst.tile).scalar(argus::dtype_of<typename D::DType>, argus::scalar_bits(scalar)).run();
     return {};
@@ -199,7 +197,7 @@ inline RecordEvent TEXPANDS(D &dst, typename D::DType scalar, Site at = Site::he
 
 #define ARGUS_UNARY(NAME)                                                                \
     template <typename D, typename S>                                                    \
-    inline RecordEvent NAME(D &dst, S &src, Site at = Site::here()) {                    \
+    inline RecordEvent NAME(D &dst, S &src, argus::Site at = argus::Site::here()) {                    \
         static_assert(argus::in_vec<D> && argus::in_vec<S>, #NAME ": tiles are in Vec"); \
         static_assert(argus::same_type<D, S>, #NAME ": tiles have one element type");    \
         return argus::issue(ARGUS_OP_##NAME, at, dst, src);                              \
@@ -219,12 +217,12 @@ ARGUS_UNARY(TCOLMAX)
 
 template <typename D, typename S, typename T>
     requires(is_tile_data_v<T>)
-inline RecordEvent TRSQRT(D &dst, S &src, T &, Site at = Site::here()) {
+inline RecordEvent TRSQRT(D &dst, S &src, T &, argus::Site at = argus::Site::here()) {
     return TRSQRT(dst, src, at);
 }
 
 template <typename D, typename S>
-inline RecordEvent TCVT(D &dst, S &src, RoundMode mode, SaturationMode saturation, Site at = Site::here()) {
+inline RecordEvent TCVT(D &dst, S &src, RoundMode mode, SaturationMode saturation, argus::Site at = argus::Site::here()) {
     static_assert(argus::in_vec<D> && argus::in_vec<S>, "TCVT: tiles are in Vec");
     argus::Issue(ARGUS_OP_TCVT, at)
         .tile(dst.tile)
@@ -235,7 +233,7 @@ inline RecordEvent TCVT(D &dst, S &src, RoundMode mode, SaturationMode saturatio
     return {};
 }
 template <typename D, typename S>
-inline RecordEvent TCVT(D &dst, S &src, RoundMode mode, Site at = Site::here()) {
+inline RecordEvent TCVT(D &dst, S &src, RoundMode mode, argus::Site at = argus::Site::here()) {
     return TCVT(dst, src, mode, SaturationMode::OFF, at);
 }
 
@@ -243,7 +241,7 @@ inline RecordEvent TCVT(D &dst, S &src, RoundMode mode, Site at = Site::here()) 
 
 #define ARGUS_REDUCE(NAME)                                                                                     \
     template <typename D, typename S, typename T>                                                              \
-    inline RecordEvent NAME(D &dst, S &src, T &tmp, Site at = Site::here()) {                                  \
+    inline RecordEvent NAME(D &dst, S &src, T &tmp, argus::Site at = argus::Site::here()) {                                  \
         static_assert(argus::in_vec<D> && argus::in_vec<S> && argus::in_vec<T>, #NAME ": tiles are in Vec");   \
         static_assert(argus::same_type<D, S>, #NAME ": tiles have one element type");                          \
         return argus::issue(ARGUS_OP_##NAME, at, dst, src, tmp);                                               \
@@ -256,12 +254,12 @@ ARGUS_REDUCE(TTRANS)
 // ---- moves on the core
 
 template <typename D, typename S>
-inline RecordEvent TMOV(D &dst, S &src, Site at = Site::here()) {
+inline RecordEvent TMOV(D &dst, S &src, argus::Site at = argus::Site::here()) {
     return argus::issue(ARGUS_OP_TMOV, at, dst, src);
 }
 
 template <typename D, typename S>
-inline RecordEvent TEXTRACT(D &dst, S &src, uint16_t row, uint16_t col, Site at = Site::here()) {
+inline RecordEvent TEXTRACT(D &dst, S &src, uint16_t row, uint16_t col, argus::Site at = argus::Site::here()) {
     static_assert(argus::same_type<D, S>, "TEXTRACT: tiles have one element type");
     argus::Issue(ARGUS_OP_TEXTRACT, at).tile(dst.tile).tile(src.tile).option(row).option(col).run();
     return {};
@@ -269,7 +267,7 @@ inline RecordEvent TEXTRACT(D &dst, S &src, uint16_t row, uint16_t col, Site at 
 
 #define ARGUS_FILLPAD(NAME)                                                                                               \
     template <typename D, typename S>                                                                                     \
-    inline RecordEvent NAME(D &dst, S &src, Site at = Site::here()) {                                                     \
+    inline RecordEvent NAME(D &dst, S &src, argus::Site at = argus::Site::here()) {                                                     \
         static_assert(argus::same_type<D, S>, #NAME ": tiles have one element type");                                     \
         static_assert(D::Rows == S::Rows && D::Cols == S::Cols, #NAME ": tiles have one storage shape");                  \
         static_assert(!argus::in_vec<D> || static_cast<uint64_t>(D::PadVal) != 0, #NAME ": the destination names a pad value"); \
@@ -282,13 +280,13 @@ ARGUS_FILLPAD(TFILLPAD_INPLACE)
 // ---- matrices
 
 template <typename C, typename A, typename B>
-inline RecordEvent TMATMUL(C &dst, A &left, B &right, Site at = Site::here()) {
+inline RecordEvent TMATMUL(C &dst, A &left, B &right, argus::Site at = argus::Site::here()) {
     static_assert(C::Loc == TileType::Acc && A::Loc == TileType::Left && B::Loc == TileType::Right, "TMATMUL: tiles are in Acc, Left and Right");
     static_assert(argus::same_type<A, B>, "TMATMUL: the operands have one element type");
     return argus::issue(ARGUS_OP_TMATMUL, at, dst, left, right);
 }
 template <typename C, typename I, typename A, typename B>
-inline RecordEvent TMATMUL_ACC(C &dst, I &acc, A &left, B &right, Site at = Site::here()) {
+inline RecordEvent TMATMUL_ACC(C &dst, I &acc, A &left, B &right, argus::Site at = argus::Site::here()) {
     static_assert(C::Loc == TileType::Acc && I::Loc == TileType::Acc && A::Loc == TileType::Left && B::Loc == TileType::Right,
                   "TMATMUL_ACC: tiles are in Acc, Acc, Left and Right");
     static_assert(argus::same_type<A, B>, "TMATMUL_ACC: the operands have one element type");
@@ -297,13 +295,13 @@ inline RecordEvent TMATMUL_ACC(C &dst, I &acc, A &left, B &right, Site at = Site
 // The device adds to the destination; so does this.
 template <typename C, typename A, typename B>
     requires(is_tile_data_v<B>)
-inline RecordEvent TMATMUL_ACC(C &dst, A &left, B &right, Site at = Site::here()) {
+inline RecordEvent TMATMUL_ACC(C &dst, A &left, B &right, argus::Site at = argus::Site::here()) {
     return TMATMUL_ACC(dst, dst, left, right, at);
 }
 
 // 8-bit floats are of several kinds; descriptors only know some of them.
 template <typename C, typename A, typename SA, typename B, typename SB>
-inline RecordEvent TMATMUL_MX(C &dst, A &left, SA &left_scale, B &right, SB &right_scale, Site at = Site::here()) {
+inline RecordEvent TMATMUL_MX(C &dst, A &left, SA &left_scale, B &right, SB &right_scale, argus::Site at = argus::Site::here()) {
     static_assert(C::Loc == TileType::Acc && A::Loc == TileType::Left && B::Loc == TileType::Right, "TMATMUL_MX: tiles are in Acc, Left and Right");
     static_assert(SA::Loc == TileType::ScaleLeft && SB::Loc == TileType::ScaleRight, "TMATMUL_MX: scales are in ScaleLeft and ScaleRight");
     static_assert(A::Cols % 64 == 0, "TMATMUL_MX: k is a multiple of 64");
@@ -322,20 +320,20 @@ inline RecordEvent TMATMUL_MX(C &dst, A &left, SA &left_scale, B &right, SB &rig
 // ---- gathers, sorts, ramps
 
 template <typename D, typename S, typename I, typename T>
-inline RecordEvent TGATHER(D &dst, S &src, I &index, T &tmp, Site at = Site::here()) {
+inline RecordEvent TGATHER(D &dst, S &src, I &index, T &tmp, argus::Site at = argus::Site::here()) {
     static_assert(argus::same_type<D, S>, "TGATHER: tiles have one element type");
     static_assert(sizeof(typename I::DType) == 4 && std::is_integral_v<typename I::DType>, "TGATHER: indices are 32-bit integers");
     return argus::issue(ARGUS_OP_TGATHER, at, dst, src, index, tmp);
 }
 template <typename D, typename S, MaskPattern Pattern>
-inline RecordEvent TGATHER(D &dst, S &src, Site at = Site::here()) {
+inline RecordEvent TGATHER(D &dst, S &src, argus::Site at = argus::Site::here()) {
     static_assert(sizeof(typename D::DType) == sizeof(typename S::DType), "TGATHER: elements have one size");
     argus::Issue(ARGUS_OP_TGATHER_MASK, at).tile(dst.tile).tile(src.tile).option(static_cast<int64_t>(Pattern)).run();
     return {};
 }
 
 template <typename D, typename E, int Descending>
-inline RecordEvent TCI(D &dst, E start, Site at = Site::here()) {
+inline RecordEvent TCI(D &dst, E start, argus::Site at = argus::Site::here()) {
     static_assert(D::Rows == 1, "TCI: the tile has one row");
     static_assert(std::is_same_v<typename D::DType, E>, "TCI: start and tile have one type");
     argus::Issue(ARGUS_OP_TCI, at).tile(dst.tile).option(static_cast<int64_t>(start)).option(Descending).run();
@@ -343,14 +341,14 @@ inline RecordEvent TCI(D &dst, E start, Site at = Site::here()) {
 }
 
 template <typename D, typename S, typename I>
-inline RecordEvent TSORT32(D &dst, S &src, I &index, Site at = Site::here()) {
+inline RecordEvent TSORT32(D &dst, S &src, I &index, argus::Site at = argus::Site::here()) {
     static_assert(argus::same_type<D, S>, "TSORT32: scores and records have one element type");
     static_assert(sizeof(typename I::DType) == 4, "TSORT32: indices have 32 bits");
     return argus::issue(ARGUS_OP_TSORT32, at, dst, src, index);
 }
 template <typename D, typename S, typename I, typename T>
     requires(is_tile_data_v<T>)
-inline RecordEvent TSORT32(D &dst, S &src, I &index, T &, Site at = Site::here()) {
+inline RecordEvent TSORT32(D &dst, S &src, I &index, T &, argus::Site at = argus::Site::here()) {
     return TSORT32(dst, src, index, at);
 }
 
@@ -364,25 +362,25 @@ struct MrgSortExecutedNumList {
 
 template <typename D, typename S>
     requires(is_tile_data_v<S>)
-inline RecordEvent TMRGSORT(D &dst, S &src, uint32_t block, Site at = Site::here()) {
+inline RecordEvent TMRGSORT(D &dst, S &src, uint32_t block, argus::Site at = argus::Site::here()) {
     static_assert(argus::same_type<D, S>, "TMRGSORT: tiles have one element type");
     argus::Issue(ARGUS_OP_TMRGSORT, at).tile(dst.tile).tile(src.tile).option(block).run();
     return {};
 }
 template <typename D, typename T, typename S0, typename S1, bool Exhausted>
-inline RecordEvent TMRGSORT(D &dst, MrgSortExecutedNumList &list, T &tmp, S0 &s0, S1 &s1, Site at = Site::here()) {
+inline RecordEvent TMRGSORT(D &dst, MrgSortExecutedNumList &list, T &tmp, S0 &s0, S1 &s1, argus::Site at = argus::Site::here()) {
     argus::Issue issue(ARGUS_OP_TMRGSORT_LISTS, at);
     argus::merge(issue.tile(dst.tile).tile(tmp.tile).tile(s0.tile).tile(s1.tile), Exhausted, &list.mrgSortList0);
     return {};
 }
 template <typename D, typename T, typename S0, typename S1, typename S2, bool Exhausted>
-inline RecordEvent TMRGSORT(D &dst, MrgSortExecutedNumList &list, T &tmp, S0 &s0, S1 &s1, S2 &s2, Site at = Site::here()) {
+inline RecordEvent TMRGSORT(D &dst, MrgSortExecutedNumList &list, T &tmp, S0 &s0, S1 &s1, S2 &s2, argus::Site at = argus::Site::here()) {
     argus::Issue issue(ARGUS_OP_TMRGSORT_LISTS, at);
     argus::merge(issue.tile(dst.tile).tile(tmp.tile).tile(s0.tile).tile(s1.tile).tile(s2.tile), Exhausted, &list.mrgSortList0);
     return {};
 }
 template <typename D, typename T, typename S0, typename S1, typename S2, typename S3, bool Exhausted>
-inline RecordEvent TMRGSORT(D &dst, MrgSortExecutedNumList &list, T &tmp, S0 &s0, S1 &s1, S2 &s2, S3 &s3, Site at = Site::here()) {
+inline RecordEvent TMRGSORT(D &dst, MrgSortExecutedNumList &list, T &tmp, S0 &s0, S1 &s1, S2 &s2, S3 &s3, argus::Site at = argus::Site::here()) {
     argus::Issue issue(ARGUS_OP_TMRGSORT_LISTS, at);
     argus::merge(issue.tile(dst.tile).tile(tmp.tile).tile(s0.tile).tile(s1.tile).tile(s2.tile).tile(s3.tile), Exhausted, &list.mrgSortList0);
     return {};

@@ -56,7 +56,7 @@ struct TPipe {
 };
 
 template <typename Pipe, typename T, TileSplitAxis Split>
-inline RecordEvent TPUSH(Pipe &pipe, T &src, Site at = Site::here()) {
+inline RecordEvent TPUSH(Pipe &pipe, T &src, argus::Site at = argus::Site::here()) {
     static_assert(Split <= TILE_LEFT_RIGHT, "TPUSH: odd splits are not supported");
     const ArgusPipe fifo = pipe.argus_pipe(pipe.prod);
     argus::Issue issue(ARGUS_OP_TPUSH, at);
@@ -67,7 +67,7 @@ inline RecordEvent TPUSH(Pipe &pipe, T &src, Site at = Site::here()) {
 }
 
 template <typename Pipe, typename T, TileSplitAxis Split>
-inline RecordEvent TPOP(Pipe &pipe, T &dst, Site at = Site::here()) {
+inline RecordEvent TPOP(Pipe &pipe, T &dst, argus::Site at = argus::Site::here()) {
     static_assert(Split <= TILE_LEFT_RIGHT, "TPOP: odd splits are not supported");
     if (!dst.tile.assigned) {
         dst.tile.addr = pipe.template argus_landing<T>();
@@ -82,7 +82,7 @@ inline RecordEvent TPOP(Pipe &pipe, T &dst, Site at = Site::here()) {
 }
 
 template <typename Pipe, TileSplitAxis Split>
-inline RecordEvent TFREE(Pipe &pipe, Site at = Site::here()) {
+inline RecordEvent TFREE(Pipe &pipe, argus::Site at = argus::Site::here()) {
     static_assert(Split <= TILE_LEFT_RIGHT, "TFREE: odd splits are not supported");
     const ArgusPipe fifo = pipe.argus_pipe(pipe.cons);
     argus::Issue issue(ARGUS_OP_TFREE, at);

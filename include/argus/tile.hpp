@@ -90,8 +90,26 @@ struct Tile : argus::TileHandle {
         static_assert(RowValid_ == DYNAMIC && ColValid_ == DYNAMIC, "Tile: two arguments need two dynamic dimensions");
     }
 
-    unsigned GetValidRow() const { return tile.valid_rows; }
-    unsigned GetValidCol() const { return tile.valid_cols; }
+    static constexpr unsigned GetValidRow()
+        requires(RowValid_ >= 0)
+    {
+        return RowValid_;
+    }
+    unsigned GetValidRow() const
+        requires(RowValid_ < 0)
+    {
+        return tile.valid_rows;
+    }
+    static constexpr unsigned GetValidCol()
+        requires(ColValid_ >= 0)
+    {
+        return ColValid_;
+    }
+    unsigned GetValidCol() const
+        requires(ColValid_ < 0)
+    {
+        return tile.valid_cols;
+    }
     void SetValidRow(unsigned rows) {
         static_assert(RowValid_ == DYNAMIC, "SetValidRow: the rows are static");
         tile.valid_rows = rows;

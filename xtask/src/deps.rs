@@ -72,7 +72,6 @@ const ALLOWED: &[(&str, Allowed)] = &[
     ),
     ("argus-arrays", Allowed::Only(&["argus-abi"])),
     ("argus-compile", Allowed::Only(&["argus-abi", "argus-chip", "argus-files"])),
-    // The tests run kernels on cores with device memory.
     (
         "argus-loaded",
         // The tests compile scenes, run them, and compare what they record.

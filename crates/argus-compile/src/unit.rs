@@ -82,7 +82,8 @@ impl Unit {
             add(flag);
         }
         if let Role::Kernel(core_type) = self.role {
-            for define in ["-D__CPU_SIM", "-DNDEBUG", "-DPTO_CPU_MAX_THREADS=1"] {
+            // The last one is for kernels that include nothing; headers define it themselves.
+            for define in ["-D__CPU_SIM", "-DNDEBUG", "-DPTO_CPU_MAX_THREADS=1", "-D__aicore__="] {
                 add(define);
             }
             add(match core_type {

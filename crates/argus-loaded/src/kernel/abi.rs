@@ -103,3 +103,6 @@ pub struct Object {
 }
 
 pub type Bind = unsafe extern "C" fn(table: *const Table) -> *const Object;
+
+#[cfg(test)]
+mod layout;

@@ -1,111 +1,55 @@
-//! Compiles kernels with the machine's compiler, as often as their text changes.
+//! Kernels compiled as the tool compiles them, into a cache of the tests' own.
 
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::sync::OnceLock;
 
-use xxhash_rust::xxh3::Xxh3;
-
-/// One kernel to compile.
-pub struct Unit<'a> {
-    pub source: &'a Path,
-    pub defines: &'a [(String, String)],
-    /// `aiv` or `aic`.
-    pub core: &'a str,
-    /// The directory of kernel-side headers: generation, chip, runtime.
-    pub front: &'a str,
-    /// Where else includes are looked for.
-    pub includes: &'a [PathBuf],
-}
+use argus_abi::{CoreType, RuntimeKind};
+use argus_chip::{Chip, DEFAULT_CHIP};
+use argus_compile::{Compiler, Generation, Role, Toolchain, Unit};
 
 pub fn repository() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
 }
 
-fn include_dir() -> PathBuf {
-    repository().join("include")
+pub fn compiler() -> &'static Compiler {
+    static COMPILER: OnceLock<Compiler> = OnceLock::new();
+    COMPILER.get_or_init(|| {
+        let cache = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels");
+        Compiler::with_cache(Toolchain::find(None).unwrap(), &cache).unwrap()
+    })
 }
 
-pub fn flags(command: &mut Command) -> &mut Command {
-    command.args(["-std=c++20", "-O2", "-fPIC", "-fno-gnu-unique"])
+/// A kernel for the default chip.
+pub fn unit(source: &Path, core: CoreType) -> Unit {
+    unit_for(source, core, Generation::August, DEFAULT_CHIP)
+}
+
+pub fn unit_for(source: &Path, core: CoreType, generation: Generation, chip: &'static Chip) -> Unit {
+    Unit {
+        source: source.to_owned(),
+        role: Role::Kernel(core),
+        generation,
+        chip,
+        runtime: RuntimeKind::Trb,
+        include_dirs: Vec::new(),
+        defines: Vec::new(),
+        root: None,
+        debug: false,
+    }
 }
 
 /// The object of a unit; what the compiler says if it fails.
-pub fn compile(unit: &Unit<'_>) -> Result<PathBuf, String> {
-    let core = if unit.core == "aic" { "-D__DAV_CUBE__" } else { "-D__DAV_VEC__" };
-    let mut command = Command::new("g++");
-    flags(&mut command).args(["-D__CPU_SIM", "-DNDEBUG", "-DPTO_CPU_MAX_THREADS=1", core]);
-    command.args(unit.defines.iter().map(|(name, value)| format!("-D{name}={value}")));
-    command.arg("-I").arg(include_dir().join(unit.front)).arg("-I").arg(include_dir());
-    for include in unit.includes {
-        command.arg("-I").arg(include);
-    }
-    command.args(["-shared", "-w"]).arg(unit.source).arg(support());
-    let texts = unit.includes.iter().flat_map(|dir| files(dir)).chain([unit.source.to_owned()]);
-    build(command, texts, "so")
+pub fn compile(unit: Unit) -> Result<PathBuf, String> {
+    let made = compiler().compile(&[unit]).map_err(|error| {
+        let cause = std::error::Error::source(&error).map(ToString::to_string).unwrap_or_default();
+        format!("{error}\n{cause}")
+    })?;
+    Ok(made[0].path.clone())
 }
 
-/// The support source, compiled once.
-fn support() -> &'static Path {
-    static SUPPORT: OnceLock<PathBuf> = OnceLock::new();
-    SUPPORT.get_or_init(|| {
-        let mut command = Command::new("g++");
-        let source = include_dir().join("argus/support/kernel.cpp");
-        flags(&mut command).arg("-c").arg("-I").arg(include_dir()).arg(&source);
-        build(command, [source], "o").unwrap()
-    })
-}
-
-/// Runs a compiler unless it ran before on the same command and texts.
-fn build(
-    mut command: Command,
-    texts: impl IntoIterator<Item = PathBuf>,
-    extension: &str,
-) -> Result<PathBuf, String> {
-    let mut hash = Xxh3::new();
-    hash.update(format!("{command:?}").as_bytes());
-    hash.update(&headers().to_le_bytes());
-    for text in texts {
-        hash.update(&std::fs::read(text).unwrap());
-    }
-    let dir = Path::new(env!("CARGO_TARGET_TMPDIR")).join("kernels");
-    std::fs::create_dir_all(&dir).unwrap();
-    let target = dir.join(format!("{:032x}.{extension}", hash.digest128()));
-    if target.exists() {
-        return Ok(target);
-    }
-    // Written aside and renamed: a test that runs at the same time sees all of it or nothing.
-    let aside = tempfile::Builder::new().suffix(".part").tempfile_in(&dir).unwrap();
-    let output = command.arg("-o").arg(aside.path()).output().unwrap();
-    if !output.status.success() {
-        return Err(format!("{command:?}\n{}", String::from_utf8_lossy(&output.stderr)));
-    }
-    aside.persist(&target).unwrap();
-    Ok(target)
-}
-
-/// A number that changes with any header.
-fn headers() -> u64 {
-    static HEADERS: OnceLock<u64> = OnceLock::new();
-    *HEADERS.get_or_init(|| {
-        let mut hash = Xxh3::new();
-        for path in files(&include_dir()) {
-            hash.update(path.to_string_lossy().as_bytes());
-            hash.update(&std::fs::read(path).unwrap());
-        }
-        hash.digest()
-    })
-}
-
-fn files(dir: &Path) -> Vec<PathBuf> {
-    let mut found = Vec::new();
-    let mut dirs = vec![dir.to_owned()];
-    while let Some(dir) = dirs.pop() {
-        for entry in std::fs::read_dir(dir).unwrap() {
-            let path = entry.unwrap().path();
-            if path.is_dir() { dirs.push(path) } else { found.push(path) }
-        }
-    }
-    found.sort();
-    found
+/// A vector kernel from its text. The directory must live as long as the object is to be compiled.
+pub fn compile_text(directory: &Path, text: &str) -> Result<PathBuf, String> {
+    let source = directory.join("kernel.cpp");
+    std::fs::write(&source, text).unwrap();
+    compile(unit(&source, CoreType::Aiv))
 }

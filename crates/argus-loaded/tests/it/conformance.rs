@@ -5,14 +5,17 @@ mod input;
 mod play;
 mod suite;
 
-use std::collections::{BTreeMap, BTreeSet, HashSet};
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
+use argus_abi::CoreType;
+use argus_chip::{CHIPS, Chip};
+use argus_compile::{Generation, Unit};
 use suite::{Case, Program, Suite};
 
-use crate::compile::{Unit, compile};
+use crate::compile::{compile, unit_for};
 
 /// What a case compiles to, one object for each program.
 fn objects(suite: &Suite, case: &Case) -> Result<Vec<PathBuf>, String> {
@@ -20,16 +23,18 @@ fn objects(suite: &Suite, case: &Case) -> Result<Vec<PathBuf>, String> {
 }
 
 fn object(suite: &Suite, case: &Case, program: &Program) -> Result<PathBuf, String> {
-    let generation = if case.headers == "june" { "june" } else { "august" };
-    let defines: Vec<(String, String)> =
-        program.defines.iter().map(|(name, value)| (name.clone(), value.clone())).collect();
-    compile(&Unit {
-        source: &suite.root.join(&program.source),
-        defines: &defines,
-        core: &program.core,
-        front: &format!("{generation}/{}/trb", case.arch),
-        includes: &[suite.root.join("kernels")],
+    let generation = if case.headers == "june" { Generation::June } else { Generation::August };
+    let core = if program.core == "aic" { CoreType::Aic } else { CoreType::Aiv };
+    let unit = unit_for(&suite.root.join(&program.source), core, generation, chip_of(case));
+    compile(Unit {
+        include_dirs: vec![suite.root.join("kernels")],
+        defines: program.defines.iter().map(|(name, value)| format!("{name}={value}")).collect(),
+        ..unit
     })
+}
+
+fn chip_of(case: &Case) -> &'static Chip {
+    CHIPS.iter().find(|chip| chip.hardware == case.arch).unwrap()
 }
 
 /// Compiles and runs cases on all CPUs. The names of those that fail, with the reason.
@@ -73,19 +78,29 @@ fn features(case: &Case) -> BTreeSet<(String, String, String)> {
                 ]
                 .contains(&name.as_str());
             if names_a_form {
-                found.insert((case.instruction.clone(), name.clone(), value.clone()));
+                // How tiles are spelled is a matter of the source and not of the instruction.
+                let of = if name.contains("SPELL") { &program.source } else { &case.instruction };
+                found.insert((of.clone(), name.clone(), value.clone()));
             }
         }
     }
     found
 }
 
-/// Cases that together cover every feature of the suite: each one that brings something new.
+/// Few cases that together cover every feature of the suite: always the one that brings most.
 fn subset(suite: &Suite) -> Vec<&Case> {
-    let mut seen = HashSet::new();
-    let brings_new =
-        |case: &&Case| features(case).into_iter().fold(false, |new, one| seen.insert(one) || new);
-    suite.cases.iter().filter(brings_new).collect()
+    let mut all: Vec<(&Case, BTreeSet<_>)> = suite.cases.iter().map(|case| (case, features(case))).collect();
+    let mut chosen = Vec::new();
+    while let Some((case, brought)) = all.iter().max_by_key(|(_, brings)| brings.len()).cloned() {
+        if brought.is_empty() {
+            break;
+        }
+        chosen.push(case);
+        for (_, brings) in &mut all {
+            brings.retain(|feature| !brought.contains(feature));
+        }
+    }
+    chosen
 }
 
 #[test]

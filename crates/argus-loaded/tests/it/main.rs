@@ -3,4 +3,9 @@
 
 mod compile;
 mod conformance;
+mod endings;
+mod must_fail;
+mod refusals;
+mod rig;
 mod scenes;
+mod styles;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use argus_abi::args::{DispatchPayload, GlobalContext, KernelArgs, LocalContext, SLOTS};
 use argus_abi::{CoreType, DType, Member, Tensor};
-use argus_chip::{CHIPS, Chip};
+use argus_chip::Chip;
 use argus_gm::{Fill, GlobalMemory};
 use argus_loaded::LoadedKernel;
 use argus_tile::{ClusterPipes, Core, CoreConfig, CoreStatus, Kernel};
@@ -39,7 +39,7 @@ struct Arguments {
 }
 
 pub fn play(suite: &Suite, case: &Case, objects: &[PathBuf]) -> Result<(), String> {
-    let chip = CHIPS.iter().find(|chip| chip.name.starts_with(&case.arch)).unwrap();
+    let chip = super::chip_of(case);
     let stage = set(case);
     let kernels: Vec<LoadedKernel> = objects
         .iter()
