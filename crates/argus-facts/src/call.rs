@@ -1,6 +1,6 @@
 //! One task as a reference sees it: its arguments as they were before it ran, and what its outputs must hold.
 
-use argus_abi::{DType, Role};
+use argus_abi::{DType, Role, TaskId};
 use thiserror::Error;
 
 /// An argument as it was before its task ran.
@@ -19,6 +19,7 @@ pub struct Argument<'a> {
 /// One task.
 #[derive(Clone, Debug)]
 pub struct Call<'a> {
+    pub task: TaskId,
     pub func_ids: &'a [i32],
     /// Names of the kernels, in the order of `func_ids`.
     pub kernels: &'a [&'a str],
@@ -36,6 +37,8 @@ pub struct Expected {
     pub unchecked: Option<Vec<bool>>,
     /// How many terms are added up for each element, where that is more than two.
     pub reduction: Option<u64>,
+    /// A right task leaves these values and no others: nothing in them depends on how it was computed.
+    pub exact: bool,
 }
 
 /// Kernels as they should be: what a task's outputs follow from its inputs.
@@ -61,6 +64,9 @@ pub enum NoReference {
     Type { slot: u32, what: &'static str, found: DType, wanted: DType },
     #[error("argument {slot} ({what}): {bytes} bytes do not make up a tensor of shape {shape:?}")]
     Size { slot: u32, what: &'static str, bytes: usize, shape: Vec<u64> },
+    /// The task is another one than the scene's, and how.
+    #[error("it does not fit {scene}: {how}")]
+    Unfit { scene: String, how: String },
     #[error("{0}")]
     Shape(String),
 }

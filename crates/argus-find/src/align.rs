@@ -135,16 +135,19 @@ fn colours(side: Side<'_>) -> Vec<Vec<u64>> {
     let mut rounds = vec![own_colours(side)];
     for round in 0..ROUNDS {
         let last = &rounds[round];
-        let next = (0..side.tasks.len()).map(|at| {
+        // Orders without data differ between runtimes; values flow alike in all of them.
+        let mut behind: Vec<Vec<u64>> = vec![Vec::new(); side.tasks.len()];
+        for (at, &colour) in last.iter().enumerate() {
+            for edge in side.tasks.predecessors(at).iter().filter(|edge| edge.data) {
+                behind[edge.task].push(colour);
+            }
+        }
+        let next = behind.into_iter().enumerate().map(|(at, behind)| {
             let mut hasher = FxHasher::default();
             last[at].hash(&mut hasher);
-            // Orders without data differ between runtimes; values flow alike in all of them.
             let data = side.tasks.predecessors(at).iter().filter(|edge| edge.data);
-            sorted(data.map(|edge| last[edge.task])).hash(&mut hasher);
-            let behind = side.tasks.successors(at).iter().filter(|&&next| {
-                side.tasks.predecessors(next).iter().any(|edge| edge.task == at && edge.data)
-            });
-            sorted(behind.map(|&next| last[next])).hash(&mut hasher);
+            sorted(data.map(|edge| last[edge.task]).collect()).hash(&mut hasher);
+            sorted(behind).hash(&mut hasher);
             hasher.finish()
         });
         rounds.push(next.collect());
@@ -152,8 +155,7 @@ fn colours(side: Side<'_>) -> Vec<Vec<u64>> {
     rounds
 }
 
-fn sorted(colours: impl Iterator<Item = u64>) -> Vec<u64> {
-    let mut colours: Vec<u64> = colours.collect();
+fn sorted(mut colours: Vec<u64>) -> Vec<u64> {
     colours.sort_unstable();
     colours.dedup();
     colours

@@ -7,7 +7,7 @@ use argus_dump::read::{Dump, Record};
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Arguments {
     pub pairs: Vec<(usize, usize)>,
-    /// Sentences about tensors of the first task without a counterpart.
+    /// Sentences about tensors of either task without a counterpart.
     pub unpaired: Vec<String>,
 }
 
@@ -23,14 +23,18 @@ pub fn pair_arguments(left: &Dump, lefts: &[usize], right: &Dump, rights: &[usiz
     // arguments may not have been captured.
     let by_index = a.iter().all(|one| b.iter().any(|two| same_slot(one, two)))
         || b.iter().all(|two| a.iter().any(|one| same_slot(one, two)));
+    let mut taken = vec![false; b.len()];
     for (position, one) in a.iter().enumerate() {
         let nth = a[..position].iter().filter(|earlier| same_slot(earlier, one)).count();
         let two = if by_index {
-            b.iter().filter(|two| same_slot(one, two)).nth(nth)
+            (0..b.len()).filter(|&at| same_slot(one, &b[at])).nth(nth)
         } else {
-            b.get(position).filter(|_| a.len() == b.len())
+            Some(position).filter(|_| a.len() == b.len())
         };
-        match two {
+        if let Some(at) = two {
+            taken[at] = true;
+        }
+        match two.map(|at| &b[at]) {
             Some(two) if two.dtype != one.dtype || two.numel() != one.numel() => {
                 arguments.unpaired.push(format!(
                     "argument {} is {} on one side and {} on the other",
@@ -40,8 +44,11 @@ pub fn pair_arguments(left: &Dump, lefts: &[usize], right: &Dump, rights: &[usiz
                 ));
             }
             Some(two) => arguments.pairs.push((one.index, two.index)),
-            None => arguments.unpaired.push(format!("argument {} is on one side only", one.arg_index)),
+            None => arguments.unpaired.push(format!("argument {} is on this side only", one.arg_index)),
         }
+    }
+    for (two, _) in b.iter().zip(&taken).filter(|(_, taken)| !**taken) {
+        arguments.unpaired.push(format!("argument {} is on the other side only", two.arg_index));
     }
     let (a, b) = (records(left, lefts, Kind::Scalar), records(right, rights, Kind::Scalar));
     for one in &a {

@@ -1,12 +1,16 @@
 //! One record compared with what it should be.
 
+use std::ops::Range;
+
 use argus_abi::{DType, Kind};
-use argus_dump::read::{Record, Scalar};
+use argus_dump::read::{PayloadError, Record, Scalar};
 use argus_facts::number::{element, number};
 
 use argus_facts::{Expected, with_causes};
 
-use crate::metrics::{Judgement, Metrics, Pair, Tolerance, ToleranceError, judge, measure};
+use crate::metrics::{
+    Judgement, Metrics, Pair, Tolerance, ToleranceError, judge, measure, rms, wrong_elements,
+};
 use crate::search::Options;
 use crate::verdict::Agreement;
 
@@ -15,7 +19,7 @@ use crate::verdict::Agreement;
 pub struct Limits {
     pub rtol: Option<f64>,
     pub atol: Option<f64>,
-    /// Fraction of elements that may lie beyond.
+    /// Fraction of elements that may be out of tolerance.
     pub outliers: Option<f64>,
 }
 
@@ -28,12 +32,24 @@ impl Limits {
     /// For values of a dtype, each of which sums up so many terms. Integers stay exact unless both bounds are
     /// given: a bound that was meant for floats must not hide a wrong index.
     pub fn tolerance(&self, dtype: DType, reduction: Option<u64>) -> Result<Tolerance, ToleranceError> {
-        let default = Tolerance::default_for(dtype, reduction);
+        self.with_default(dtype, Tolerance::default_for(dtype, reduction))
+    }
+
+    /// What was asked for, else values that are equal.
+    pub fn exact(&self, dtype: DType) -> Result<Tolerance, ToleranceError> {
+        self.with_default(dtype, Tolerance::EXACT)
+    }
+
+    fn with_default(&self, dtype: DType, default: Tolerance) -> Result<Tolerance, ToleranceError> {
         let tolerance = match (self.rtol, self.atol) {
             (None, None) => default,
             (Some(rtol), Some(atol)) => Tolerance::new(rtol, atol)?,
-            (rtol, atol) => {
-                let given = Tolerance::new(rtol.unwrap_or(default.rtol()), atol.unwrap_or(default.atol()))?;
+            (Some(rtol), None) => {
+                let given = default.with_rtol(rtol)?;
+                if dtype.is_float() { given } else { default }
+            }
+            (None, Some(atol)) => {
+                let given = Tolerance::new(default.rtol(), atol)?;
                 if dtype.is_float() { given } else { default }
             }
         };
@@ -60,8 +76,12 @@ pub struct Comparison {
     pub tolerance: Option<Tolerance>,
     /// Of pairs that differ, or of all if that was asked for.
     pub metrics: Option<Box<Metrics>>,
-    /// Elements that nobody defines; they were left out.
+    /// Elements that the task does not define; they were left out.
     pub unchecked: u64,
+    /// Ranges of elements that are out of tolerance, in logical order.
+    pub wrong: Vec<Range<u64>>,
+    /// Ranges of elements that were not judged.
+    pub unjudged: Vec<Range<u64>>,
 }
 
 impl Comparison {
@@ -77,6 +97,8 @@ impl Comparison {
             tolerance: None,
             metrics: None,
             unchecked: 0,
+            wrong: Vec::new(),
+            unjudged: Vec::new(),
         }
     }
 
@@ -86,6 +108,18 @@ impl Comparison {
 
     pub(crate) fn unknown(record: &Record, with: String, why: String) -> Comparison {
         Comparison::new(record, with, Agreement::Unknown(why))
+    }
+
+    /// A side has no bytes: damage is told from what was never there.
+    pub(crate) fn without(record: &Record, with: String, error: &PayloadError) -> Comparison {
+        let why = with_causes(error);
+        let agreement = if error.is_damage() { Agreement::Damaged(why) } else { Agreement::Unknown(why) };
+        Comparison::new(record, with, agreement)
+    }
+
+    /// Whether it was compared, whatever came out.
+    pub fn is_judged(&self) -> bool {
+        matches!(self.agreement, Agreement::Equal | Agreement::Within | Agreement::Beyond)
     }
 }
 
@@ -102,12 +136,17 @@ pub(crate) fn compare(
         return Comparison::unknown(record, with, "its dtype is unknown".to_owned());
     };
     let reduction = expected.and_then(|expected| expected.reduction);
-    let tolerance = match options.limits.tolerance(dtype, reduction) {
-        Ok(tolerance) => tolerance,
+    let tolerance = match expected {
+        Some(expected) if expected.exact => options.limits.exact(dtype),
+        _ => options.limits.tolerance(dtype, reduction),
+    };
+    let tolerance = match tolerance {
+        Ok(tolerance) => scaled(tolerance, dtype, elements, actual, wanted),
         Err(error) => return Comparison::unknown(record, with, with_causes(&error)),
     };
-    // Elements that nobody defines are made equal on both sides.
-    let masked = expected.and_then(|expected| expected.unchecked.as_deref()).map(|mask| {
+    // Elements that the task does not define are made equal on both sides.
+    let mask = expected.and_then(|expected| expected.unchecked.as_deref());
+    let masked = mask.map(|mask| {
         let mut wanted = wanted.to_vec();
         let left_out = take_over(dtype, mask, actual, &mut wanted);
         (wanted, left_out)
@@ -116,10 +155,58 @@ pub(crate) fn compare(
         masked.as_ref().map_or((wanted, 0), |(bytes, count)| (bytes.as_slice(), *count));
     let mut comparison = judged(record, dtype, elements, actual, wanted, with, tolerance, options.full);
     comparison.unchecked = unchecked;
+    comparison.unjudged = mask.map_or_else(Vec::new, set_ranges);
     if unchecked == elements && elements > 0 {
-        comparison.agreement = Agreement::Unknown("nobody defines any element of it".to_owned());
+        comparison.agreement = Agreement::Unknown("its task defines no element of it".to_owned());
     }
     comparison
+}
+
+/// The tolerance for values as large as those expected. Equal bytes need none.
+fn scaled(tolerance: Tolerance, dtype: DType, elements: u64, actual: &[u8], wanted: &[u8]) -> Tolerance {
+    if !tolerance.depends_on_data() || actual == wanted {
+        return tolerance;
+    }
+    match Pair::new(dtype, elements, wanted, wanted) {
+        Ok(pair) => tolerance.for_data(rms(&pair)),
+        // Said where both sides become a pair.
+        Err(_) => tolerance,
+    }
+}
+
+/// Where a mask is set.
+fn set_ranges(mask: &[bool]) -> Vec<Range<u64>> {
+    let mut ranges: Vec<Range<u64>> = Vec::new();
+    for (index, _) in mask.iter().enumerate().filter(|(_, set)| **set) {
+        extend(&mut ranges, index as u64);
+    }
+    ranges
+}
+
+/// Adds an element behind all that are there.
+fn extend(ranges: &mut Vec<Range<u64>>, index: u64) {
+    match ranges.last_mut() {
+        Some(last) if last.end == index => last.end += 1,
+        _ => ranges.push(index..index + 1),
+    }
+}
+
+/// Wrong elements that are told apart. Of more scattered ones the whole tensor counts as wrong: where exactly
+/// would cost more than it tells.
+const MAX_RANGES: usize = 1 << 16;
+
+fn wrong_ranges(pair: &Pair<'_>, tolerance: &Tolerance) -> Vec<Range<u64>> {
+    let mut ranges = Vec::new();
+    for (word, mut bits) in wrong_elements(pair, tolerance).into_iter().enumerate() {
+        while bits != 0 {
+            extend(&mut ranges, word as u64 * 64 + u64::from(bits.trailing_zeros()));
+            bits &= bits - 1;
+        }
+        if ranges.len() > MAX_RANGES {
+            return std::iter::once(0..pair.elements()).collect();
+        }
+    }
+    ranges
 }
 
 /// Compares a float payload with wider floats: what it holds is widened, which changes nothing, and judged by
@@ -135,7 +222,7 @@ pub(crate) fn compare_widened(
         return Comparison::unknown(record, with, "its dtype is unknown".to_owned());
     };
     let tolerance = match options.limits.tolerance(dtype, None) {
-        Ok(tolerance) => tolerance,
+        Ok(tolerance) => scaled(tolerance, DType::F32, elements, &[], wanted),
         Err(error) => return Comparison::unknown(record, with, with_causes(&error)),
     };
     match widen(dtype, actual, elements) {
@@ -184,8 +271,9 @@ fn judged(
     };
     let measured = full || agreement == Agreement::Beyond;
     let metrics = measured.then(|| Box::new(measure(&pair, &tolerance)));
-    let judgement = Some(judgement);
-    Comparison { judgement, tolerance: Some(tolerance), metrics, ..Comparison::new(record, with, agreement) }
+    let wrong = if agreement == Agreement::Beyond { wrong_ranges(&pair, &tolerance) } else { Vec::new() };
+    let (judgement, tolerance) = (Some(judgement), Some(tolerance));
+    Comparison { judgement, tolerance, metrics, wrong, ..Comparison::new(record, with, agreement) }
 }
 
 /// Copies the elements of the mask; how many there are.

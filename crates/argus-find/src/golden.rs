@@ -6,24 +6,26 @@
 //!
 //! Values may be in the tensor's own type, in its raw bits (unsigned integers of the same width), or in a
 //! wider one: f32 and f64 for floats, any integer type for integers.
+//!
+//! | file | subject |
+//! |---|---|
+//! | this one | which value is where |
+//! | `files` | files of the three formats, opened once |
+//! | `values` | numbers of a file in a form that compares with a tensor |
 
+mod files;
 mod values;
 
 use std::fs;
-use std::io::{self, Read};
+use std::io;
 use std::path::{Path, PathBuf};
 
 use argus_abi::{DType, Stage, TaskId};
 use rustc_hash::FxHashMap;
-use safetensors::SafeTensors;
 use thiserror::Error;
-use zip::ZipArchive;
 
+use self::files::GoldenFile;
 pub use self::values::{Values, ValuesError};
-use self::values::{convert, npy_values, safetensors_type};
-
-/// A member of an archive larger than this is refused rather than unpacked.
-const MAX_MEMBER: u64 = 8 << 30;
 
 /// Why a folder of expected values cannot be used.
 #[derive(Debug, Error)]
@@ -50,27 +52,21 @@ pub struct ArgumentKey {
     pub stage: Stage,
 }
 
-/// Where an expected value is, until somebody wants it.
+/// Where an expected value is, until it is wanted.
 #[derive(Clone, Debug)]
 struct Source {
-    file: PathBuf,
+    /// Position in [`Folder::files`].
+    file: usize,
     /// Name inside an archive.
     member: Option<String>,
-}
-
-impl Source {
-    fn label(&self) -> String {
-        match &self.member {
-            Some(member) => format!("{}:{member}", self.file.display()),
-            None => self.file.display().to_string(),
-        }
-    }
 }
 
 /// All expected values of a folder.
 #[derive(Debug)]
 pub struct Folder {
     places: FxHashMap<ArgumentKey, Source>,
+    /// Each is opened once, however many values it has.
+    files: Vec<(PathBuf, GoldenFile)>,
     /// Names that could not be understood, for the report.
     pub ignored: Vec<String>,
 }
@@ -84,27 +80,24 @@ impl Folder {
             .collect::<Result<_, _>>()
             .map_err(read)?;
         files.sort();
-        let mut folder = Folder { places: FxHashMap::default(), ignored: Vec::new() };
-        for file in files {
-            match file.extension().and_then(|extension| extension.to_str()) {
-                Some("npy") => {
-                    let stem = file.file_stem().unwrap_or_default().to_string_lossy().into_owned();
-                    folder.add(&stem, Source { file, member: None })?;
-                }
-                Some("npz") => {
-                    for member in npz_members(&file)? {
-                        let stem = member.trim_end_matches(".npy").to_owned();
-                        folder.add(&stem, Source { file: file.clone(), member: Some(member) })?;
+        let mut folder = Folder { places: FxHashMap::default(), files: Vec::new(), ignored: Vec::new() };
+        for path in files {
+            let Some(file) = GoldenFile::open(&path)? else { continue };
+            let number = folder.files.len();
+            let members = file.members();
+            folder.files.push((path, file));
+            match members {
+                Some(members) => {
+                    for member in members {
+                        let stem = member.strip_suffix(".npy").unwrap_or(&member).to_owned();
+                        folder.add(&stem, Source { file: number, member: Some(member) })?;
                     }
                 }
-                Some("safetensors") => {
-                    for member in with_tensors(&file, |tensors| {
-                        tensors.names().iter().map(|name| (*name).to_owned()).collect::<Vec<_>>()
-                    })? {
-                        folder.add(&member.clone(), Source { file: file.clone(), member: Some(member) })?;
-                    }
+                None => {
+                    let stem = folder.files[number].0.file_stem().unwrap_or_default();
+                    let stem = stem.to_string_lossy().into_owned();
+                    folder.add(&stem, Source { file: number, member: None })?;
                 }
-                _ => {}
             }
         }
         if folder.places.is_empty() {
@@ -115,17 +108,25 @@ impl Folder {
 
     fn add(&mut self, stem: &str, source: Source) -> Result<(), GoldenError> {
         let Some(place) = place(stem) else {
-            self.ignored.push(source.label());
+            self.ignored.push(self.label(&source));
             return Ok(());
         };
         match self.places.insert(place, source.clone()) {
             None => Ok(()),
             Some(first) => Err(GoldenError::Twice {
-                first: first.label(),
-                second: source.label(),
+                first: self.label(&first),
+                second: self.label(&source),
                 task: place.task,
                 argument: place.argument,
             }),
+        }
+    }
+
+    fn label(&self, source: &Source) -> String {
+        let path = self.files[source.file].0.display();
+        match &source.member {
+            Some(member) => format!("{path}:{member}"),
+            None => path.to_string(),
         }
     }
 
@@ -144,7 +145,10 @@ impl Folder {
         elements: u64,
     ) -> Option<Result<(String, Values), GoldenError>> {
         let source = self.places.get(&place)?;
-        Some(load(source, dtype, elements).map(|values| (source.label(), values)))
+        let (path, file) = &self.files[source.file];
+        let label = self.label(source);
+        let loaded = file.load(path, &label, source.member.as_deref(), dtype, elements);
+        Some(loaded.map(|values| (label, values)))
     }
 }
 
@@ -159,60 +163,6 @@ fn place(stem: &str) -> Option<ArgumentKey> {
     let argument = rest[rest.len() - number..].parse().ok()?;
     let stage = if stem.contains("before") { Stage::BeforeDispatch } else { Stage::AfterCompletion };
     Some(ArgumentKey { task, argument, stage })
-}
-
-fn load(source: &Source, dtype: DType, elements: u64) -> Result<Values, GoldenError> {
-    let is = |kind| source.file.extension().is_some_and(|extension| extension == kind);
-    let wrong = |kind, error| GoldenError::Parse { path: source.label().into(), kind, source: error };
-    if is("safetensors") {
-        let name = source.member.clone().unwrap_or_default();
-        return with_tensors(&source.file, |tensors| {
-            let view = tensors.tensor(&name).map_err(ValuesError::Safetensors)?;
-            let stored = safetensors_type(view.dtype());
-            let stored = stored.ok_or(ValuesError::SafetensorsType(view.dtype()))?;
-            let count = view.shape().iter().try_fold(1u64, |n, &extent| n.checked_mul(extent as u64));
-            convert(view.data(), stored, count, dtype, elements)
-        })?
-        .map_err(|error| wrong("safetensors", error));
-    }
-    let bytes = match &source.member {
-        None => fs::read(&source.file)
-            .map_err(|error| GoldenError::Read { path: source.file.clone(), source: error })?,
-        Some(member) => npz_member(&source.file, member)?,
-    };
-    npy_values(&bytes, dtype, elements).map_err(|error| wrong("npy", error))
-}
-
-fn with_tensors<T>(file: &Path, look: impl FnOnce(&SafeTensors<'_>) -> T) -> Result<T, GoldenError> {
-    let bytes = fs::read(file).map_err(|source| GoldenError::Read { path: file.to_path_buf(), source })?;
-    let tensors = SafeTensors::deserialize(&bytes).map_err(|error| GoldenError::Parse {
-        path: file.to_path_buf(),
-        kind: "safetensors",
-        source: ValuesError::Safetensors(error),
-    })?;
-    Ok(look(&tensors))
-}
-
-fn archive(file: &Path) -> Result<ZipArchive<io::BufReader<fs::File>>, GoldenError> {
-    let opened =
-        fs::File::open(file).map_err(|source| GoldenError::Read { path: file.to_path_buf(), source })?;
-    ZipArchive::new(io::BufReader::new(opened)).map_err(|error| not_npz(file, ValuesError::Zip(error)))
-}
-
-fn not_npz(file: &Path, source: ValuesError) -> GoldenError {
-    GoldenError::Parse { path: file.to_path_buf(), kind: "npz", source }
-}
-
-fn npz_members(file: &Path) -> Result<Vec<String>, GoldenError> {
-    Ok(archive(file)?.file_names().map(str::to_owned).collect())
-}
-
-fn npz_member(file: &Path, member: &str) -> Result<Vec<u8>, GoldenError> {
-    let mut archive = archive(file)?;
-    let entry = archive.by_name(member).map_err(|error| not_npz(file, ValuesError::Zip(error)))?;
-    let mut bytes = Vec::new();
-    entry.take(MAX_MEMBER).read_to_end(&mut bytes).map_err(|error| not_npz(file, error.into()))?;
-    Ok(bytes)
 }
 
 #[cfg(test)]

@@ -37,8 +37,8 @@
 //! | [`align`], [`arguments`] | which task, and which argument, is which of another dump |
 //! | [`golden`] | folders of expected arrays |
 //! | [`compare`], [`search`] | every record with what it should be |
-//! | [`flow`] | who reads bytes that a wrong task wrote |
-//! | [`verdict`] | clean, introduced, inherited or unknown; and which come first |
+//! | [`flow`], `intervals` | what is known of the bytes that a task reads |
+//! | [`verdict`] | clean, introduced, inherited, here or upstream, damaged or unknown; and which come first |
 //! | [`runs`], [`races`] | several runs of one program, and tasks that nothing orders |
 //! | [`report`] | all of it in one value |
 #![forbid(unsafe_code)]
@@ -49,6 +49,7 @@ pub mod compare;
 pub mod detail;
 pub mod flow;
 pub mod golden;
+mod intervals;
 pub mod metrics;
 pub mod pattern;
 pub mod races;

@@ -21,6 +21,7 @@
 //! | `screen` | the loops that see most bytes: is this block clearly within? |
 //! | `judge` | the pass over every pair |
 //! | `measure` | the full set |
+//! | `rms` | how large the values of one side are |
 //! | `histogram` | errors counted by decade |
 
 mod format;
@@ -28,6 +29,7 @@ mod histogram;
 mod judge;
 mod measure;
 mod pair;
+mod rms;
 mod screen;
 mod tolerance;
 
@@ -35,6 +37,7 @@ pub use histogram::{Decade, Histogram};
 pub use judge::{Judgement, NonFinite, Verdict, judge};
 pub use measure::{Metrics, measure};
 pub use pair::{Element, Pair, PairError};
+pub use rms::rms;
 pub use tolerance::{Tolerance, ToleranceError};
 
 pub(crate) use judge::wrong_elements;

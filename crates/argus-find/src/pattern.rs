@@ -31,7 +31,7 @@ use argus_abi::DType;
 use argus_facts::number::Number;
 use serde::Serialize;
 
-use crate::metrics::{Pair, Tolerance, number_or_name};
+use crate::metrics::{Pair, Tolerance, number_or_name, raw_bits, wrong_elements};
 use field::Field;
 
 /// What is known about an output that is not as expected.
@@ -72,6 +72,10 @@ pub enum Pattern {
     /// The output holds an earlier task's value.
     Stale {
         label: String,
+    },
+    /// The kernel read an argument as it was before its last writer.
+    StaleRead {
+        argument: u32,
     },
     /// Row `i` holds what row `i - by` should.
     RowsShifted {
@@ -145,6 +149,7 @@ impl fmt::Display for Pattern {
         match self {
             Pattern::NeverWritten => write!(f, "never written"),
             Pattern::Stale { label } => write!(f, "stale value of {label}"),
+            Pattern::StaleRead { argument } => write!(f, "stale read of argument {argument}"),
             Pattern::RowsShifted { by } => write!(f, "rows shifted by {by}"),
             Pattern::ColumnsShifted { by } => write!(f, "columns shifted by {by}"),
             Pattern::Transposed => write!(f, "transposed"),
@@ -221,6 +226,21 @@ pub fn recognise(context: &Context<'_>) -> Vec<Finding> {
     }
     findings.sort_by_key(|finding| std::cmp::Reverse(finding.confidence));
     findings
+}
+
+/// How many elements are wrong.
+pub(crate) fn wrong_of(pair: &Pair<'_>, tolerance: &Tolerance) -> u64 {
+    wrong_elements(pair, tolerance).iter().map(|word| u64::from(word.count_ones())).sum()
+}
+
+/// Whether every wrong element holds the bits of `bytes`, which are in the layout of the pair.
+pub(crate) fn all_wrong_are(pair: &Pair<'_>, tolerance: &Tolerance, bytes: &[u8]) -> bool {
+    if bytes.len() != pair.actual().len() {
+        return false;
+    }
+    let words = wrong_elements(pair, tolerance);
+    let mut wrong = (0..pair.elements() as usize).filter(|index| words[index / 64] >> (index % 64) & 1 == 1);
+    wrong.all(|index| raw_bits(pair.dtype(), pair.actual(), index) == raw_bits(pair.dtype(), bytes, index))
 }
 
 fn unclear(field: &Field<'_>) -> Finding {

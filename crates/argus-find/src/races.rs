@@ -10,8 +10,10 @@ use std::ops::Range;
 
 use argus_abi::Kind;
 use argus_dump::read::{Dump, Record};
+use rustc_hash::FxHashMap;
 
 use crate::flow::pieces;
+use crate::intervals::Intervals;
 use crate::tasks::Tasks;
 
 /// Two tasks that nothing keeps apart.
@@ -45,19 +47,40 @@ impl Conflict {
     }
 }
 
-/// Who touched a piece of memory last.
-#[derive(Clone, Default)]
+/// Who touched a piece of memory last. Readers are a list in [`Readers`], so that a piece is small and is copied
+/// at no cost when it is cut.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Touched {
     writer: Option<(usize, usize)>,
-    readers: Vec<(usize, usize)>,
+    readers: Option<usize>,
 }
 
-/// All races of a run that its dump can show. Dumps without addresses or edges show none.
+/// Lists of tasks and records that share their ends.
+#[derive(Default)]
+struct Readers(Vec<((usize, usize), Option<usize>)>);
+
+impl Readers {
+    fn add(&mut self, reader: (usize, usize), before: Option<usize>) -> Option<usize> {
+        self.0.push((reader, before));
+        Some(self.0.len() - 1)
+    }
+
+    fn each(&self, mut list: Option<usize>, mut look: impl FnMut((usize, usize))) {
+        while let Some((reader, next)) = list.and_then(|at| self.0.get(at)) {
+            look(*reader);
+            list = *next;
+        }
+    }
+}
+
+/// All races of a run that its dump can show. Dumps without addresses or edges show none, and those whose edges
+/// run in a circle show nothing that holds.
 pub fn races(dump: &Dump, tasks: &Tasks) -> Vec<Race> {
-    if !tasks.has_edges() {
+    if !tasks.has_edges() || tasks.is_cyclic() {
         return Vec::new();
     }
-    let mut memory = Memory::default();
+    let mut memory: Intervals<Touched> = Intervals::default();
+    let mut readers = Readers::default();
     let mut paths = Paths::new(tasks);
     let mut found: BTreeMap<(usize, usize, Conflict), Race> = BTreeMap::new();
     for &at in tasks.order() {
@@ -65,6 +88,7 @@ pub fn races(dump: &Dump, tasks: &Tasks) -> Vec<Race> {
         let tensors = |indices: &[usize]| -> Vec<Record> {
             indices.iter().map(|&index| dump.record(index)).filter(|r| r.kind == Kind::Tensor).collect()
         };
+        paths.arrive(at);
         let mut report = |other: (usize, usize), record: usize, how: Conflict, bytes: Range<u64>| {
             if other.0 != at && !paths.exists(other.0, at) {
                 found.entry((other.0, at, how)).or_insert_with(|| Race {
@@ -77,27 +101,33 @@ pub fn races(dump: &Dump, tasks: &Tasks) -> Vec<Race> {
             }
         };
         for record in tensors(&task.inputs) {
+            // Pieces that had the same readers have the same readers again.
+            let mut longer: FxHashMap<Option<usize>, Option<usize>> = FxHashMap::default();
             for piece in pieces(&record) {
-                memory.touch(piece, |bytes, touched| {
+                memory.update(piece, |bytes, touched| {
+                    let touched = touched.copied().unwrap_or_default();
                     if let Some(writer) = touched.writer {
                         report(writer, record.index, Conflict::WriteThenRead, bytes);
                     }
-                    touched.readers.push((at, record.index));
+                    let list = longer
+                        .entry(touched.readers)
+                        .or_insert_with(|| readers.add((at, record.index), touched.readers));
+                    Some(Touched { readers: *list, ..touched })
                 });
             }
         }
         for record in tensors(&task.outputs) {
             for piece in pieces(&record) {
-                memory.touch(piece, |bytes, touched| {
-                    if !record.created {
+                memory.update(piece, |bytes, touched| {
+                    if let Some(touched) = touched.filter(|_| !record.created) {
                         if let Some(writer) = touched.writer {
                             report(writer, record.index, Conflict::WriteThenWrite, bytes.clone());
                         }
-                        for &reader in &touched.readers {
+                        readers.each(touched.readers, |reader| {
                             report(reader, record.index, Conflict::ReadThenWrite, bytes.clone());
-                        }
+                        });
                     }
-                    *touched = Touched { writer: Some((at, record.index)), readers: Vec::new() };
+                    Some(Touched { writer: Some((at, record.index)), readers: None })
                 });
             }
         }
@@ -105,53 +135,22 @@ pub fn races(dump: &Dump, tasks: &Tasks) -> Vec<Race> {
     found.into_values().collect()
 }
 
-/// Bytes by pieces that do not overlap; a piece begins at its key.
-#[derive(Default)]
-struct Memory(BTreeMap<u64, (u64, Touched)>);
-
-impl Memory {
-    /// Cuts what there is so that `piece` is made of whole entries, and shows each of them.
-    fn touch(&mut self, piece: Range<u64>, mut look: impl FnMut(Range<u64>, &mut Touched)) {
-        if piece.is_empty() {
-            return;
-        }
-        self.cut(piece.start);
-        self.cut(piece.end);
-        let mut gaps = Vec::new();
-        let mut at = piece.start;
-        for (&start, (end, touched)) in self.0.range_mut(piece.clone()) {
-            if at < start {
-                gaps.push(at..start);
-            }
-            look(start..*end, touched);
-            at = *end;
-        }
-        if at < piece.end {
-            gaps.push(at..piece.end);
-        }
-        for gap in gaps {
-            let mut touched = Touched::default();
-            look(gap.clone(), &mut touched);
-            self.0.insert(gap.start, (gap.end, touched));
-        }
-    }
-
-    fn cut(&mut self, at: u64) {
-        if let Some((_, (end, touched))) = self.0.range_mut(..at).next_back()
-            && *end > at
-        {
-            let rest = (*end, touched.clone());
-            *end = at;
-            self.0.insert(at, rest);
-        }
-    }
-}
-
 /// Whether one task is ordered before another.
+///
+/// Most conflicts have an edge of their own. For the others one walk through the graph gives each task an interval
+/// that holds those of all tasks it reaches, and marks the paths of the walk itself: nearly every question is
+/// answered by that, and what is left is searched for within those intervals.
 struct Paths<'a> {
     tasks: &'a Tasks,
     /// Place of each task in the order: nothing before the first of a pair can lead to it.
     place: Vec<usize>,
+    /// When the walk came to a task and when it left it.
+    came: Vec<usize>,
+    left: Vec<usize>,
+    /// The earliest leaving of all that a task reaches.
+    low: Vec<usize>,
+    /// Direct predecessors of the task that is looked at, marked with its place.
+    direct: Vec<usize>,
     seen: Vec<u32>,
     round: u32,
 }
@@ -162,24 +161,94 @@ impl<'a> Paths<'a> {
         for (index, &at) in tasks.order().iter().enumerate() {
             place[at] = index;
         }
-        Paths { tasks, place, seen: vec![0; tasks.len()], round: 0 }
+        let mut paths = Paths {
+            tasks,
+            place,
+            came: vec![usize::MAX; tasks.len()],
+            left: vec![0; tasks.len()],
+            low: vec![usize::MAX; tasks.len()],
+            direct: vec![usize::MAX; tasks.len()],
+            seen: vec![0; tasks.len()],
+            round: 0,
+        };
+        paths.walk();
+        paths
     }
 
-    /// Whether `to` waits for `from`, directly or over others.
+    /// Depth first along the edges.
+    fn walk(&mut self) {
+        let (mut coming, mut leaving) = (0, 0);
+        let mut open: Vec<(usize, usize)> = Vec::new();
+        for &root in self.tasks.order() {
+            if self.came[root] != usize::MAX {
+                continue;
+            }
+            open.push((root, 0));
+            self.came[root] = coming;
+            coming += 1;
+            while let Some((at, next)) = open.last_mut() {
+                let at = *at;
+                if let Some(&to) = self.tasks.successors(at).get(*next) {
+                    *next += 1;
+                    if self.came[to] == usize::MAX {
+                        self.came[to] = coming;
+                        coming += 1;
+                        open.push((to, 0));
+                    } else {
+                        self.low[at] = self.low[at].min(self.low[to]);
+                    }
+                } else {
+                    self.left[at] = leaving;
+                    self.low[at] = self.low[at].min(leaving);
+                    leaving += 1;
+                    open.pop();
+                    if let Some(&(parent, _)) = open.last() {
+                        self.low[parent] = self.low[parent].min(self.low[at]);
+                    }
+                }
+            }
+        }
+    }
+
+    /// Looks at a task from now on.
+    fn arrive(&mut self, at: usize) {
+        for edge in self.tasks.predecessors(at) {
+            self.direct[edge.task] = at;
+        }
+    }
+
+    /// Whether `to`, which is looked at, waits for `from`, directly or over others.
     fn exists(&mut self, from: usize, to: usize) -> bool {
+        if self.direct[from] == to || self.surely(from, to) {
+            return true;
+        }
+        if !self.perhaps(from, to) {
+            return false;
+        }
         self.round += 1;
         let mut open = vec![to];
         while let Some(at) = open.pop() {
             for edge in self.tasks.predecessors(at) {
-                if edge.task == from {
+                if edge.task == from || self.surely(from, edge.task) {
                     return true;
                 }
-                if self.place[edge.task] > self.place[from] && self.seen[edge.task] != self.round {
+                let between = self.place[edge.task] > self.place[from] && self.perhaps(from, edge.task);
+                if between && self.seen[edge.task] != self.round {
                     self.seen[edge.task] = self.round;
                     open.push(edge.task);
                 }
             }
         }
         false
+    }
+
+    /// The walk went from one to the other.
+    fn surely(&self, from: usize, to: usize) -> bool {
+        self.came[from] < self.came[to] && self.left[to] < self.left[from]
+    }
+
+    /// Nothing rules it out.
+    fn perhaps(&self, from: usize, to: usize) -> bool {
+        self.low[from] <= self.low[to] && self.left[to] < self.left[from]
     }
 }

@@ -1,7 +1,8 @@
 //! What was found, in one value that prints as JSON and that text and pages are made of.
 
 use argus_abi::Kind;
-use argus_dump::read::{Dump, Record};
+use argus_dump::read::{Dump, Ending, Record};
+use argus_facts::References;
 use rayon::prelude::*;
 use serde::Serialize;
 
@@ -10,7 +11,7 @@ use crate::compare::Comparison;
 use crate::detail::{Detail, look};
 use crate::metrics::{Metrics, Pair, Tolerance};
 use crate::pattern::{self, Candidate, Context, Finding, Input};
-use crate::search::{Counts, EndResult, Expectation, Findings, again};
+use crate::search::{Counts, EndResult, Expectation, Findings, again, expected_with};
 use crate::verdict::{Agreement, Verdict};
 
 /// First errors that are looked at closely; of more only the names are given.
@@ -26,6 +27,13 @@ pub struct Report {
     pub verdict: Overall,
     pub counts: Counts,
     pub end_result: EndResult,
+    /// Tasks of which an output was compared, of those that run kernels.
+    pub judged: usize,
+    pub judgeable: usize,
+    /// How the run failed, if it did.
+    pub failure: Option<String>,
+    /// Records with other bytes than were captured.
+    pub damaged: Vec<DamagedRecord>,
     /// What counted as agreement, by dtype and reduction.
     pub tolerances: Vec<String>,
     pub first_wrong: Vec<FirstWrong>,
@@ -41,9 +49,14 @@ pub struct Report {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Overall {
+    /// Everything that there was to compare agrees.
     Agree,
     Differ,
-    /// Nothing was found wrong, and not everything could be judged, or nothing at all.
+    /// Nothing was found wrong, and records are damaged.
+    Damaged,
+    /// Nothing was found wrong, and the run failed.
+    Failed,
+    /// Nothing was found wrong, and something that should have been compared could not be, or nothing was.
     Unjudged,
 }
 
@@ -51,7 +64,7 @@ impl Overall {
     pub fn exit_code(self) -> u8 {
         match self {
             Overall::Agree => 0,
-            Overall::Differ => 1,
+            Overall::Differ | Overall::Damaged | Overall::Failed => 1,
             Overall::Unjudged => 2,
         }
     }
@@ -64,9 +77,27 @@ pub struct FirstWrong {
     pub task: usize,
     pub id: String,
     pub kernel: String,
-    /// Wrong tasks that lie behind it.
-    pub downstream: usize,
+    /// `introduced`, or `here_or_upstream`.
+    pub verdict: &'static str,
+    /// Why it is not known to have introduced the error.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub why: Option<String>,
+    /// Tasks upstream that may have introduced it instead, by position in [`Report::tasks`].
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub suspects: Vec<usize>,
+    /// Wrong tasks downstream of it, where they were counted.
+    pub downstream: Option<usize>,
     pub outputs: Vec<Closer>,
+}
+
+/// A record with other bytes than were captured.
+#[derive(Clone, Debug, Serialize)]
+pub struct DamagedRecord {
+    pub record: usize,
+    pub id: String,
+    pub kernel: String,
+    /// Record and byte range.
+    pub why: String,
 }
 
 /// A wrong output looked at closely.
@@ -148,6 +179,9 @@ pub fn report(subject: Side<'_>, expectation: &Expectation<'_>, findings: &Findi
             task: position[first.task],
             id: tasks.get(first.task).id.to_string(),
             kernel: tasks.get(first.task).kernel.clone(),
+            verdict: findings.tasks[first.task].verdict.name(),
+            why: findings.tasks[first.task].verdict.why().map(str::to_owned),
+            suspects: first.suspects.iter().map(|&at| position[at]).collect(),
             downstream: first.downstream,
             outputs: if number < CLOSE {
                 closer(subject, expectation, findings, first.task)
@@ -168,9 +202,16 @@ pub fn report(subject: Side<'_>, expectation: &Expectation<'_>, findings: &Findi
         dump: subject.dump.directory().display().to_string(),
         compared_with: expectation.name(),
         other,
-        verdict: overall(findings),
+        verdict: overall(subject, expectation, findings),
         counts: findings.counts(),
         end_result: findings.end,
+        judged: findings.judged(),
+        judgeable: tasks.iter().filter(|task| !task.is_idle()).count(),
+        failure: match subject.dump.ending() {
+            Ending::Failed { error } => Some(error.clone()),
+            _ => None,
+        },
+        damaged: damaged(subject, findings),
         tolerances: tolerances(findings),
         first_wrong,
         tasks: task_reports,
@@ -180,21 +221,63 @@ pub fn report(subject: Side<'_>, expectation: &Expectation<'_>, findings: &Findi
     }
 }
 
-fn overall(findings: &Findings) -> Overall {
-    let counts = findings.counts();
+fn overall(subject: Side<'_>, expectation: &Expectation<'_>, findings: &Findings) -> Overall {
+    let left_open = findings
+        .tasks
+        .iter()
+        .any(|task| matches!(task.verdict, Verdict::Unknown(_)) && task.supplied || task.lacking);
     if findings.any_wrong() || findings.any_beyond() {
         Overall::Differ
-    } else if counts.unknown > 0 || counts.clean == 0 {
+    } else if findings.counts().damaged > 0 {
+        Overall::Damaged
+    } else if matches!(subject.dump.ending(), Ending::Failed { .. }) {
+        Overall::Failed
+    } else if left_open
+        || findings.judged() == 0
+        || matches!(subject.dump.ending(), Ending::Unfinished { .. })
+        || one_sided(subject, expectation, findings)
+    {
         Overall::Unjudged
     } else {
         Overall::Agree
     }
 }
 
+/// Whether either side has tasks that compute something and that the other lacks.
+fn one_sided(subject: Side<'_>, expectation: &Expectation<'_>, findings: &Findings) -> bool {
+    let (Some(alignment), Expectation::Against(other)) = (&findings.alignment, expectation) else {
+        return false;
+    };
+    let any = |side: Side<'_>, places: &[usize]| places.iter().any(|&at| !side.tasks.get(at).is_idle());
+    any(subject, &alignment.left_over) || any(*other, &alignment.right_over)
+}
+
+fn damaged(subject: Side<'_>, findings: &Findings) -> Vec<DamagedRecord> {
+    let order = subject.tasks.order().iter();
+    let records = order.flat_map(|&at| findings.tasks[at].damage.iter().map(move |damage| (at, damage)));
+    records
+        .map(|(at, (record, why))| {
+            let task = subject.tasks.get(at);
+            DamagedRecord {
+                record: *record,
+                id: task.id.to_string(),
+                kernel: task.kernel.clone(),
+                why: why.clone(),
+            }
+        })
+        .collect()
+}
+
+/// One sentence for each rule; there are few rules and many comparisons.
 fn tolerances(findings: &Findings) -> Vec<String> {
     let comparisons = findings.tasks.iter().flat_map(|task| task.inputs.iter().chain(&task.outputs));
-    let mut sentences: Vec<String> =
-        comparisons.filter_map(|comparison| comparison.tolerance.map(|t| t.describe())).collect();
+    let mut rules: Vec<Tolerance> = Vec::new();
+    for tolerance in comparisons.filter_map(|comparison| comparison.tolerance) {
+        if !rules.iter().any(|rule| rule.same_rule(&tolerance)) {
+            rules.push(tolerance);
+        }
+    }
+    let mut sentences: Vec<String> = rules.iter().map(Tolerance::describe).collect();
     sentences.sort();
     sentences.dedup();
     sentences
@@ -217,7 +300,11 @@ fn one_closer(
     let shape: Option<Vec<u32>> = record.shape().iter().map(|&extent| u32::try_from(extent).ok()).collect();
     let pair = Pair::new(sides.dtype, record.numel()?, actual, &sides.wanted).ok()?.shaped(&shape?).ok()?;
     let tolerance = output.tolerance?;
-    let looks_like = recognise(subject, at, &record, &pair, &tolerance);
+    let mut looks_like = recognise(subject, at, &record, &pair, &tolerance);
+    if let Expectation::Isolated(references) = expectation {
+        // What the kernel does to older inputs says more than what its output resembles.
+        looks_like.splice(0..0, stale_read(subject, *references, at, &record, &pair, &tolerance));
+    }
     Some(Closer {
         argument: record.arg_index,
         record: record.index,
@@ -231,10 +318,10 @@ fn one_closer(
 fn task_report(subject: Side<'_>, findings: &Findings, at: usize) -> TaskReport {
     let (task, finding) = (subject.tasks.get(at), &findings.tasks[at]);
     let mut why: Vec<String> = finding.remarks.iter().chain(&finding.input_remarks).cloned().collect();
-    if let Verdict::Unknown(reason) = &finding.verdict
-        && !why.contains(reason)
+    if let Some(reason) = finding.verdict.why()
+        && !why.iter().any(|known| known == reason)
     {
-        why.insert(0, reason.clone());
+        why.insert(0, reason.to_owned());
     }
     let compared = |list: &[Comparison]| list.iter().map(compared).collect();
     TaskReport {
@@ -253,6 +340,7 @@ fn compared(comparison: &Comparison) -> Compared {
         Agreement::Within => ("within", None),
         Agreement::Beyond => ("beyond", None),
         Agreement::Unknown(why) => ("unknown", Some(why.clone())),
+        Agreement::Damaged(why) => ("damaged", Some(why.clone())),
     };
     Compared {
         argument: comparison.argument,
@@ -287,6 +375,12 @@ fn notes(subject: Side<'_>, expectation: &Expectation<'_>) -> Vec<String> {
     let mut notes: Vec<String> = subject.dump.notes().to_vec();
     if let Expectation::Against(other) = expectation {
         notes.extend(other.dump.notes().iter().map(|note| format!("the other dump: {note}")));
+        if !other.dump.has_checksums() {
+            notes.push("the other dump has no checksums: damage to its payloads cannot be told".to_owned());
+        }
+    }
+    if !subject.dump.has_checksums() {
+        notes.push("the dump has no checksums: damage to its payloads cannot be told".to_owned());
     }
     if !subject.tasks.has_edges() {
         notes.push(
@@ -299,6 +393,49 @@ fn notes(subject: Side<'_>, expectation: &Expectation<'_>) -> Vec<String> {
         notes.push("the edges of the dump run in a circle: its graph is damaged".to_owned());
     }
     notes
+}
+
+/// Whether the task read an input as it was before its last writer: then its reference makes the wrong elements out
+/// of what the input held earlier.
+fn stale_read(
+    subject: Side<'_>,
+    references: &dyn References,
+    at: usize,
+    output: &Record,
+    pair: &Pair<'_>,
+    tolerance: &Tolerance,
+) -> Option<Finding> {
+    let dump = subject.dump;
+    let task = subject.tasks.get(at);
+    for input in task.inputs.iter().map(|&index| dump.record(index)).filter(|r| r.kind == Kind::Tensor) {
+        let Ok(now) = dump.payload(&input) else { continue };
+        let written = earlier(subject, at, &input);
+        let poison = vec![0xff; now.len()];
+        let mut older: Vec<(String, &[u8])> = (written.iter())
+            .filter_map(|(label, record)| Some((format!("as {label} left it"), dump.payload(record).ok()?)))
+            .collect();
+        if !written.is_empty() {
+            older.push(("before anything was written to it".to_owned(), &poison));
+        }
+        for (when, bytes) in older.into_iter().filter(|(_, bytes)| *bytes != now) {
+            let Ok(made) = expected_with(subject, task, references, Some((input.arg_index, bytes))) else {
+                continue;
+            };
+            let Some(made) = made.iter().find(|made| made.slot == output.arg_index) else { continue };
+            let (argument, wrong) = (input.arg_index, pattern::wrong_of(pair, tolerance));
+            if wrong > 0 && pattern::all_wrong_are(pair, tolerance, &made.bytes) {
+                return Some(Finding {
+                    pattern: pattern::Pattern::StaleRead { argument },
+                    confidence: pattern::Confidence::Strong,
+                    explains: wrong,
+                    evidence: format!(
+                        "all {wrong} wrong elements are what the kernel makes of argument {argument} {when}"
+                    ),
+                });
+            }
+        }
+    }
+    None
 }
 
 /// Values that earlier tasks left in the same place; the latest few tell enough.
@@ -342,6 +479,9 @@ fn recognise(
 
 /// What tasks before this one left at the same address, the latest first.
 fn earlier(subject: Side<'_>, at: usize, record: &Record) -> Vec<(String, Record)> {
+    if record.address.is_none() {
+        return Vec::new();
+    }
     let order = subject.tasks.order();
     let place = order.iter().position(|&task| task == at).unwrap_or(0);
     let outputs = order[..place].iter().rev().flat_map(|&task| {
@@ -349,8 +489,7 @@ fn earlier(subject: Side<'_>, at: usize, record: &Record) -> Vec<(String, Record
         task.outputs.iter().map(move |&index| (task, subject.dump.record(index)))
     });
     let here = |other: &Record| {
-        record.address.is_some()
-            && other.address == record.address
+        other.address == record.address
             && other.dtype == record.dtype
             && other.logical_bytes == record.logical_bytes
     };

@@ -1,7 +1,7 @@
-//! Several runs of one program with the same inputs: where do they part?
+//! Several runs of one program with the same inputs: where do they diverge?
 //!
 //! A task whose inputs are the same bits in all runs and whose outputs are not is where it begins. Everything
-//! behind it differs because its inputs do.
+//! downstream differs because its inputs do. Where inputs were not captured, nothing is said about them.
 
 use argus_abi::Kind;
 use argus_dump::read::{Dump, PayloadError, Record, Scalar};
@@ -15,17 +15,35 @@ use crate::arguments::{Arguments, pair_arguments};
 pub struct Parting {
     /// Tasks with equal inputs and different outputs, dependencies first.
     pub begins: Vec<Begin>,
+    /// Tasks with different outputs whose inputs are not all known to be equal.
+    pub open: Vec<Begin>,
     /// Tasks whose inputs differ between runs.
     pub behind: Vec<usize>,
     /// Tasks that could not be compared, and why.
     pub unknown: Vec<(usize, String)>,
+    /// Tasks with a record that is damaged in one of the runs, and how.
+    pub damaged: Vec<(usize, String)>,
     /// Tasks that are the same bits in all runs.
     pub same: usize,
+    /// How many tasks that compute something each run has and the first lacks, by run, counted from 1.
+    pub elsewhere: Vec<(usize, usize)>,
     /// How the other runs were matched with the first.
     pub alignments: Vec<Alignment>,
 }
 
-/// A task where runs part.
+impl Parting {
+    /// Whether two runs are known to differ.
+    pub fn differs(&self) -> bool {
+        !self.begins.is_empty() || !self.open.is_empty() || !self.behind.is_empty()
+    }
+
+    /// Whether everything was compared.
+    pub fn is_whole(&self) -> bool {
+        self.unknown.is_empty() && self.damaged.is_empty() && self.elsewhere.is_empty()
+    }
+}
+
+/// A task where runs diverge.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Begin {
     pub task: usize,
@@ -36,9 +54,11 @@ pub struct Begin {
 /// What one task looks like in two runs.
 enum Same {
     Yes,
-    Outputs(usize),
+    /// The record that differs, and whether all inputs were compared.
+    Outputs(usize, bool),
     Inputs,
     Unknown(String),
+    Damaged(String),
 }
 
 /// Compares the first run with each of the others.
@@ -51,7 +71,8 @@ pub fn part(sides: &[Side<'_>]) -> Parting {
             parting.same += 1;
             continue;
         }
-        let (mut runs, mut inputs, mut unknown) = (Vec::new(), false, None);
+        let (mut runs, mut inputs, mut unknown, mut damaged) = (Vec::new(), false, None, None);
+        let mut all_known = true;
         for (number, (&other, alignment)) in others.iter().zip(&parting.alignments).enumerate() {
             let same = match alignment.pairs[at] {
                 Some(place) => compare(first, at, other, place),
@@ -59,19 +80,32 @@ pub fn part(sides: &[Side<'_>]) -> Parting {
             };
             match same {
                 Same::Yes => {}
-                Same::Outputs(record) => runs.push((number + 1, record)),
+                Same::Outputs(record, known) => {
+                    all_known &= known;
+                    runs.push((number + 1, record));
+                }
                 Same::Inputs => inputs = true,
                 Same::Unknown(why) => unknown = Some(why),
+                Same::Damaged(why) => damaged = Some(why),
             }
         }
         if !runs.is_empty() {
-            parting.begins.push(Begin { task: at, runs });
+            let list = if all_known { &mut parting.begins } else { &mut parting.open };
+            list.push(Begin { task: at, runs });
         } else if inputs {
             parting.behind.push(at);
+        } else if let Some(why) = damaged {
+            parting.damaged.push((at, why));
         } else if let Some(why) = unknown {
             parting.unknown.push((at, why));
         } else {
             parting.same += 1;
+        }
+    }
+    for (number, (&other, alignment)) in others.iter().zip(&parting.alignments).enumerate() {
+        let over = alignment.right_over.iter().filter(|&&at| !other.tasks.get(at).is_idle()).count();
+        if over > 0 {
+            parting.elsewhere.push((number + 1, over));
         }
     }
     parting
@@ -79,41 +113,57 @@ pub fn part(sides: &[Side<'_>]) -> Parting {
 
 fn compare(first: Side<'_>, at: usize, other: Side<'_>, place: usize) -> Same {
     let (a, b) = (first.tasks.get(at), other.tasks.get(place));
-    let Arguments { pairs: inputs, .. } = pair_arguments(first.dump, &a.inputs, other.dump, &b.inputs);
+    if !a.completed || !b.completed {
+        return Same::Unknown("it was running when one of the runs ended".to_owned());
+    }
+    let Arguments { pairs: inputs, unpaired: unpaired_inputs } =
+        pair_arguments(first.dump, &a.inputs, other.dump, &b.inputs);
     let Arguments { pairs: outputs, unpaired } =
         pair_arguments(first.dump, &a.outputs, other.dump, &b.outputs);
+    let mut open = None;
     for &(one, two) in &inputs {
         match equal_bits(first.dump, one, other.dump, two) {
             Ok(true) => {}
             Ok(false) => return Same::Inputs,
-            Err(error) => return Same::Unknown(with_causes(&error)),
+            Err(error) => open = open.or(Some(error)),
         }
+    }
+    if let Some(error) = open.take_if(|error| error.is_damage()) {
+        return Same::Damaged(with_causes(&error));
     }
     if let Some(why) = unpaired.first() {
         return Same::Unknown(why.clone());
     }
+    if outputs.is_empty() {
+        return Same::Unknown("no output of it was captured".to_owned());
+    }
+    let all_known = open.is_none() && unpaired_inputs.is_empty() && a.inputs_known && b.inputs_known;
     for &(one, two) in &outputs {
         match equal_bits(first.dump, one, other.dump, two) {
             Ok(true) => {}
-            Ok(false) => return Same::Outputs(one),
+            Ok(false) => return Same::Outputs(one, all_known),
+            Err(error) if error.is_damage() => return Same::Damaged(with_causes(&error)),
             Err(error) => return Same::Unknown(with_causes(&error)),
         }
     }
-    Same::Yes
+    match open {
+        Some(error) => Same::Unknown(with_causes(&error)),
+        None => Same::Yes,
+    }
 }
 
-/// Whether two records hold the same bits. Checksums tell without reading.
+/// Whether two records hold the same bits.
 fn equal_bits(left: &Dump, one: usize, right: &Dump, two: usize) -> Result<bool, PayloadError> {
     let (a, b) = (left.record(one), right.record(two));
     if a.kind == Kind::Scalar {
         return Ok(scalar_bits(&a) == scalar_bits(&b));
     }
-    if let (Some(one), Some(two)) = (a.checksum, b.checksum)
-        && a.logical_bytes == b.logical_bytes
-    {
-        return Ok(one == two);
+    // Payloads are held to their checksums as they are read, so those tell from here on.
+    let (bytes, others) = (left.payload(&a)?, right.payload(&b)?);
+    match (a.checksum, b.checksum) {
+        (Some(one), Some(two)) if bytes.len() == others.len() => Ok(one == two),
+        _ => Ok(bytes == others),
     }
-    Ok(left.payload(&a)? == right.payload(&b)?)
 }
 
 fn scalar_bits(record: &Record) -> Option<u64> {

@@ -1,18 +1,31 @@
 //! Every output of a dump compared with what it should be, and what that makes of its tasks.
+//!
+//! | file | subject |
+//! |---|---|
+//! | this one | from comparisons to verdicts |
+//! | `task` | the records of one task compared |
+//! | `end` | whether the values that no task reads any more are right |
+//! | `again` | both sides of a comparison once more |
 
-use argus_abi::{DType, Kind, Stage};
-use argus_dump::read::{Dump, Record};
-use argus_facts::{Argument, Call, Expected, NoReference, References, with_causes};
+mod again;
+mod end;
+mod task;
+
+use argus_abi::Kind;
+use argus_facts::References;
 use rayon::prelude::*;
 use serde::Serialize;
 
 use crate::align::{Alignment, Side, align};
-use crate::arguments::{Arguments, pair_arguments};
-use crate::compare::{Comparison, Limits, compare, compare_scalars};
-use crate::flow;
-use crate::golden::{ArgumentKey, Folder, Values};
-use crate::tasks::{Task, Tasks};
-use crate::verdict::{Agreement, Evidence, First, Verdict, against, firsts, isolated};
+use crate::compare::{Comparison, Limits};
+use crate::flow::{self, Judged, Known, State, Written};
+use crate::golden::Folder;
+use crate::tasks::Tasks;
+use crate::verdict::{Agreement, Evidence, First, Verdict, compared, firsts, isolated};
+
+pub(crate) use again::again;
+pub use end::EndResult;
+pub(crate) use task::expected_with;
 
 /// What the outputs are compared with.
 pub enum Expectation<'a> {
@@ -51,6 +64,12 @@ pub struct TaskFinding {
     /// What could not be compared, and why: of its inputs, and of everything else.
     pub input_remarks: Vec<String>,
     pub remarks: Vec<String>,
+    /// Records of it that are damaged, on either side, and how.
+    pub damage: Vec<(usize, String)>,
+    /// Whether there was something to compare it with, and something of it to compare.
+    pub supplied: bool,
+    /// Whether one side has tensors of it that the other lacks.
+    pub lacking: bool,
 }
 
 /// What was found of a dump.
@@ -63,22 +82,14 @@ pub struct Findings {
     pub end: EndResult,
 }
 
-/// Whether the values that nobody reads any more are right.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-pub enum EndResult {
-    Agrees,
-    Differs,
-    /// None of it could be compared.
-    Unknown,
-}
-
 /// How many tasks have which verdict.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Counts {
     pub clean: usize,
     pub introduced: usize,
     pub inherited: usize,
+    pub here_or_upstream: usize,
+    pub damaged: usize,
     pub unknown: usize,
 }
 
@@ -90,6 +101,8 @@ impl Findings {
                 Verdict::Clean => &mut counts.clean,
                 Verdict::Introduced => &mut counts.introduced,
                 Verdict::Inherited => &mut counts.inherited,
+                Verdict::HereOrUpstream(_) => &mut counts.here_or_upstream,
+                Verdict::Damaged(_) => &mut counts.damaged,
                 Verdict::Unknown(_) => &mut counts.unknown,
             } += 1;
         }
@@ -104,6 +117,11 @@ impl Findings {
     pub fn any_beyond(&self) -> bool {
         let outputs = self.tasks.iter().flat_map(|task| &task.outputs);
         outputs.into_iter().any(|output| output.agreement == Agreement::Beyond)
+    }
+
+    /// Tasks of which an output was compared.
+    pub fn judged(&self) -> usize {
+        self.tasks.iter().filter(|task| task.outputs.iter().any(Comparison::is_judged)).count()
     }
 }
 
@@ -124,17 +142,17 @@ pub fn search(
             let finding = match expectation {
                 Expectation::Against(other) => {
                     let place = alignment.as_ref().and_then(|alignment| alignment.pairs[at]);
-                    task_against(subject, at, *other, place, options)
+                    task::against(subject, at, *other, place, options)
                 }
-                Expectation::Golden(folder) => task_golden(subject, at, folder, options),
-                Expectation::Isolated(references) => task_isolated(subject, at, *references, options),
+                Expectation::Golden(folder) => task::golden(subject, at, folder, options),
+                Expectation::Isolated(references) => task::isolated(subject, at, *references, options),
             };
             done(at);
             finding
         })
         .collect();
-    let verdicts = match expectation {
-        Expectation::Against(_) => verdicts_against(subject.tasks, &tasks),
+    let (verdicts, reads) = match expectation {
+        Expectation::Against(_) => (verdicts_against(subject.tasks, &tasks), Vec::new()),
         // A folder says what is right, not what follows from what: the same rule as for another run, with what
         // the folder leaves open taken from the tasks before.
         Expectation::Golden(_) => verdicts_golden(subject, &tasks),
@@ -150,184 +168,32 @@ pub fn search(
     for (task, verdict) in tasks.iter_mut().zip(verdicts) {
         task.verdict = verdict;
     }
-    let end = end_result(subject.tasks, &tasks);
+    let judged = matches!(expectation, Expectation::Isolated(_)).then_some(&reads[..]);
+    let end = end::end_result(subject, &tasks, judged);
     Findings { tasks, firsts, alignment, end }
 }
 
-fn unjudged() -> TaskFinding {
-    TaskFinding {
-        verdict: Verdict::Unknown("nothing was compared".to_owned()),
-        inputs: Vec::new(),
-        outputs: Vec::new(),
-        input_remarks: Vec::new(),
-        remarks: Vec::new(),
-    }
-}
-
-fn task_against(
-    subject: Side<'_>,
-    at: usize,
-    other: Side<'_>,
-    place: Option<usize>,
-    options: Options,
-) -> TaskFinding {
-    let mut finding = unjudged();
-    let Some(place) = place else {
-        finding.remarks.push("the other dump has no such task".to_owned());
-        return finding;
-    };
-    let (a, b) = (subject.tasks.get(at), other.tasks.get(place));
-    let compare_all = |lefts: &[usize], rights: &[usize], remarks: &mut Vec<String>| -> Vec<Comparison> {
-        let Arguments { pairs, unpaired } = pair_arguments(subject.dump, lefts, other.dump, rights);
-        remarks.extend(unpaired);
-        let one = |&(left, right): &(usize, usize)| pair(subject.dump, left, other.dump, right, options);
-        pairs.iter().map(one).collect()
-    };
-    finding.inputs = compare_all(&a.inputs, &b.inputs, &mut finding.input_remarks);
-    finding.outputs = compare_all(&a.outputs, &b.outputs, &mut finding.remarks);
-    finding
-}
-
-fn pair(left: &Dump, one: usize, right: &Dump, two: usize, options: Options) -> Comparison {
-    let (actual, expected) = (left.record(one), right.record(two));
-    let label = format!("record {two}");
-    if actual.kind == Kind::Scalar {
-        return compare_scalars(&actual, &expected, label);
-    }
-    let with_record = |comparison: Comparison| Comparison { expected_record: Some(two), ..comparison };
-    // Equal checksums spare the bytes; what differs is looked at.
-    if !options.full
-        && actual.checksum.is_some()
-        && actual.checksum == expected.checksum
-        && actual.logical_bytes == expected.logical_bytes
-    {
-        return with_record(Comparison::equal(&actual, label));
-    }
-    let payloads = left.payload(&actual).and_then(|actual| Ok((actual, right.payload(&expected)?)));
-    match payloads {
-        Ok((bytes, wanted)) => with_record(compare(&actual, bytes, wanted, label, None, options)),
-        Err(error) => Comparison::unknown(&actual, label, with_causes(&error)),
-    }
-}
-
-fn task_golden(subject: Side<'_>, at: usize, folder: &Folder, options: Options) -> TaskFinding {
-    let mut finding = unjudged();
-    let task = subject.tasks.get(at);
-    let check = |index: usize| -> Option<Comparison> {
-        let record = subject.dump.record(index);
-        let (dtype, elements) = (record.dtype?, record.numel()?);
-        let (label, values) = match folder.values(place(&record), dtype, elements)? {
-            Ok(found) => found,
-            Err(error) => return Some(Comparison::unknown(&record, String::new(), with_causes(&error))),
-        };
-        let payload = match subject.dump.payload(&record) {
-            Ok(payload) => payload,
-            Err(error) => return Some(Comparison::unknown(&record, label, with_causes(&error))),
-        };
-        Some(match values {
-            Values::Own(bytes) => compare(&record, payload, &bytes, label, None, options),
-            Values::F32(bytes) => crate::compare::compare_widened(&record, payload, &bytes, label, options),
-        })
-    };
-    finding.inputs = task.inputs.iter().filter_map(|&index| check(index)).collect();
-    finding.outputs = task.outputs.iter().filter_map(|&index| check(index)).collect();
-    if finding.outputs.is_empty() {
-        finding.remarks.push("the folder expects nothing of this task's outputs".to_owned());
-    }
-    finding
-}
-
-fn task_isolated(subject: Side<'_>, at: usize, references: &dyn References, options: Options) -> TaskFinding {
-    let mut finding = unjudged();
-    let task = subject.tasks.get(at);
-    if !task.completed {
-        finding.remarks.push("the task did not complete".to_owned());
-        return finding;
-    }
-    let expected = match expected(subject, task, references) {
-        Ok(expected) => expected,
-        Err(why) => {
-            finding.remarks.push(with_causes(&why));
-            return finding;
-        }
-    };
-    for &index in &task.outputs {
-        let record = subject.dump.record(index);
-        if record.kind == Kind::Scalar {
-            continue;
-        }
-        let label = "the kernel's reference".to_owned();
-        let comparison =
-            match (expected.iter().find(|e| e.slot == record.arg_index), subject.dump.payload(&record)) {
-                (None, _) => {
-                    Comparison::unknown(&record, label, "its reference says nothing about it".to_owned())
-                }
-                (_, Err(error)) => Comparison::unknown(&record, label, with_causes(&error)),
-                (Some(expected), Ok(payload)) => {
-                    compare(&record, payload, &expected.bytes, label, Some(expected), options)
-                }
-            };
-        finding.outputs.push(comparison);
-    }
-    finding
-}
-
-/// What the references say of a task.
-fn expected(
-    subject: Side<'_>,
-    task: &Task,
-    references: &dyn References,
-) -> Result<Vec<Expected>, NoReference> {
-    let kernels = subject.tasks.kernel_names(task).ok_or(NoReference::Unnamed)?;
-    references.expected(&Call {
-        func_ids: &task.func_ids,
-        kernels: &kernels,
-        blocks: task.blocks,
-        arguments: &arguments(subject.dump, task),
-    })
-}
-
-/// Each slot once, as it was before dispatch; outputs without their bytes.
-fn arguments<'a>(dump: &'a Dump, task: &Task) -> Vec<Argument<'a>> {
-    let mut arguments: Vec<Argument<'a>> = Vec::new();
-    for &index in task.inputs.iter().chain(&task.outputs) {
-        let record = dump.record(index);
-        // What every block of a task read was captured once per block by some dumps: the first one counts.
-        if arguments.iter().any(|known| known.slot == record.arg_index) {
-            continue;
-        }
-        let before = match record.stage {
-            Stage::BeforeDispatch => dump.payload(&record).ok(),
-            Stage::AfterCompletion => None,
-        };
-        arguments.push(Argument {
-            slot: record.arg_index,
-            role: record.role,
-            dtype: record.dtype.unwrap_or(DType::U8),
-            shape: record.shape().to_vec(),
-            before,
-            scalar_bits: crate::compare::exact_bits(&record),
-        });
-    }
-    arguments.sort_by_key(|argument| argument.slot);
-    arguments
-}
-
-fn evidence(finding: &TaskFinding) -> Evidence {
-    let agreements =
-        |list: &[Comparison]| list.iter().map(|comparison| comparison.agreement.clone()).collect();
-    let mut outputs: Vec<Agreement> = agreements(&finding.outputs);
+fn evidence(tasks: &Tasks, at: usize, finding: &TaskFinding) -> Evidence {
+    let mut outputs: Vec<Agreement> =
+        finding.outputs.iter().map(|comparison| comparison.agreement.clone()).collect();
     let nothing = outputs.is_empty().then(|| {
         finding.remarks.first().cloned().unwrap_or_else(|| "no output of it was captured".to_owned())
     });
     outputs.extend(finding.remarks.iter().filter(|_| nothing.is_none()).cloned().map(Agreement::Unknown));
     // Scalars come from the orchestration, and raw kernels have others than those with descriptors. They explain
-    // an output that differs; by themselves they are nobody's error.
+    // an output that differs; by themselves they are no error of a task.
     let differs = outputs.contains(&Agreement::Beyond);
     let explaining = finding.inputs.iter().filter(|input| differs || input.kind == Kind::Tensor);
     let mut inputs: Vec<Agreement> = explaining.map(|input| input.agreement.clone()).collect();
     inputs.extend(finding.input_remarks.iter().cloned().map(Agreement::Unknown));
-    Evidence { inputs, outputs, reads_wrong: false, nothing }
+    Evidence {
+        inputs,
+        outputs,
+        reads: State::Right,
+        inputs_known: tasks.get(at).inputs_known,
+        damage: finding.damage.iter().map(|(_, why)| why.clone()).collect(),
+        nothing,
+    }
 }
 
 fn verdicts_against(tasks: &Tasks, findings: &[TaskFinding]) -> Vec<Verdict> {
@@ -335,100 +201,47 @@ fn verdicts_against(tasks: &Tasks, findings: &[TaskFinding]) -> Vec<Verdict> {
     for &at in tasks.order() {
         let mut before = tasks.predecessors(at).iter().filter(|edge| edge.data);
         let behind_wrong = before.any(|edge| verdicts[edge.task].is_wrong());
-        verdicts[at] = against(&evidence(&findings[at]), behind_wrong);
+        verdicts[at] = compared(&evidence(tasks, at, &findings[at]), behind_wrong);
     }
     verdicts
 }
 
-fn verdicts_golden(subject: Side<'_>, findings: &[TaskFinding]) -> Vec<Verdict> {
-    let wrong: Vec<bool> = findings
-        .iter()
-        .map(|finding| finding.outputs.iter().any(|output| output.agreement == Agreement::Beyond))
-        .collect();
-    let reads = flow::reads_wrong(subject.dump, subject.tasks, &wrong);
+/// What memory is told of a task.
+fn known(finding: &TaskFinding) -> Known {
+    let judged = finding.outputs.iter().filter(|output| output.is_judged());
+    let inputs = finding.inputs.iter().filter(|input| input.kind == Kind::Tensor);
+    Known {
+        outputs: judged
+            .map(|output| Written {
+                record: output.record,
+                wrong: output.wrong.clone(),
+                unjudged: output.unjudged.clone(),
+            })
+            .collect(),
+        judged_inputs: inputs.filter(|input| input.is_judged()).map(|input| input.record).collect(),
+        input_wrong: finding
+            .inputs
+            .iter()
+            .any(|input| input.kind == Kind::Tensor && input.agreement == Agreement::Beyond),
+    }
+}
+
+fn verdicts_golden(subject: Side<'_>, findings: &[TaskFinding]) -> (Vec<Verdict>, Vec<State>) {
+    let known: Vec<Known> = findings.iter().map(known).collect();
+    let reads = flow::reads(subject.dump, subject.tasks, &known, Judged::Absolutely);
     let verdict = |at: usize| {
-        let evidence = evidence(&findings[at]);
-        let input_differs = evidence.inputs.contains(&Agreement::Beyond);
-        match (wrong[at], input_differs || reads[at]) {
-            (_, true) => Verdict::Inherited,
-            (true, false) => Verdict::Introduced,
-            (false, false) => isolated(&evidence),
-        }
+        let evidence = evidence(subject.tasks, at, &findings[at]);
+        compared(&Evidence { reads: reads[at], ..evidence }, false)
     };
-    (0..findings.len()).map(verdict).collect()
+    ((0..findings.len()).map(verdict).collect(), reads)
 }
 
-fn verdicts_isolated(subject: Side<'_>, findings: &[TaskFinding]) -> Vec<Verdict> {
-    let mut evidence: Vec<Evidence> = findings.iter().map(evidence).collect();
-    let wrong: Vec<bool> =
-        evidence.iter().map(|evidence| evidence.outputs.contains(&Agreement::Beyond)).collect();
-    let reads = flow::reads_wrong(subject.dump, subject.tasks, &wrong);
-    for (evidence, reads_wrong) in evidence.iter_mut().zip(reads) {
-        evidence.reads_wrong = reads_wrong;
-    }
-    evidence.iter().map(isolated).collect()
-}
-
-/// Of the tasks that nobody waits for.
-fn end_result(tasks: &Tasks, findings: &[TaskFinding]) -> EndResult {
-    let last = (0..tasks.len()).filter(|&at| tasks.successors(at).is_empty());
-    let mut end = EndResult::Unknown;
-    for at in last {
-        let finding = &findings[at];
-        let differs = finding.outputs.iter().any(|output| output.agreement == Agreement::Beyond);
-        // What was computed rightly from wrong inputs is wrong all the same, unless it was compared itself.
-        if differs || (finding.verdict == Verdict::Inherited && finding.inputs.is_empty()) {
-            return EndResult::Differs;
-        }
-        if !finding.outputs.is_empty() {
-            end = EndResult::Agrees;
-        }
-    }
-    end
-}
-
-/// Both sides of a comparison once more, for a closer look.
-pub(crate) struct Again {
-    pub dtype: DType,
-    pub wanted: Vec<u8>,
-    /// The actual values, where they were widened to compare.
-    pub widened: Option<Vec<u8>>,
-}
-
-pub(crate) fn again(
-    subject: Side<'_>,
-    expectation: &Expectation<'_>,
-    at: usize,
-    comparison: &Comparison,
-) -> Option<Again> {
-    let record = subject.dump.record(comparison.record);
-    let dtype = record.dtype?;
-    let own = |wanted: Vec<u8>| Some(Again { dtype, wanted, widened: None });
-    match expectation {
-        Expectation::Against(other) => {
-            let expected = other.dump.record(comparison.expected_record?);
-            own(other.dump.payload(&expected).ok()?.to_vec())
-        }
-        Expectation::Golden(folder) => match folder.values(place(&record), dtype, record.numel()?)?.ok()?.1 {
-            Values::Own(bytes) => own(bytes),
-            Values::F32(wanted) => {
-                let widened =
-                    Some(crate::compare::widen(dtype, subject.dump.payload(&record).ok()?, record.numel()?)?);
-                Some(Again { dtype: DType::F32, wanted, widened })
-            }
-        },
-        Expectation::Isolated(references) => {
-            let expected = expected(subject, subject.tasks.get(at), *references).ok()?;
-            let expected = expected.into_iter().find(|expected| expected.slot == record.arg_index)?;
-            let mut wanted = expected.bytes;
-            if let (Some(mask), Ok(actual)) = (expected.unchecked, subject.dump.payload(&record)) {
-                crate::compare::take_over(dtype, &mask, actual, &mut wanted);
-            }
-            own(wanted)
-        }
-    }
-}
-
-fn place(record: &Record) -> ArgumentKey {
-    ArgumentKey { task: record.task_id, argument: record.arg_index, stage: record.stage }
+fn verdicts_isolated(subject: Side<'_>, findings: &[TaskFinding]) -> (Vec<Verdict>, Vec<State>) {
+    let known: Vec<Known> = findings.iter().map(known).collect();
+    let reads = flow::reads(subject.dump, subject.tasks, &known, Judged::ByInputs);
+    let verdict = |at: usize| {
+        let evidence = evidence(subject.tasks, at, &findings[at]);
+        isolated(&Evidence { reads: reads[at], ..evidence })
+    };
+    ((0..findings.len()).map(verdict).collect(), reads)
 }

@@ -2,8 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use argus_abi::{EdgeReason, Kind, Stage, TaskId};
-use argus_dump::read::{Dump, Record};
+use argus_abi::{EdgeReason, Kind, Role, Stage, TaskId};
+use argus_dump::read::{Dump, Ending, Record};
 use argus_facts::{Edge, FuncIds, Graph};
 use rustc_hash::FxHashMap;
 
@@ -31,6 +31,8 @@ pub struct Task {
     pub dispatch: Option<u64>,
     /// It ended, as far as the dump knows. Of others the outputs are partial.
     pub completed: bool,
+    /// Everything that it was given was captured, as far as the dump can tell.
+    pub inputs_known: bool,
 }
 
 /// A task that must run first.
@@ -45,6 +47,7 @@ pub struct Predecessor {
 #[derive(Clone, Debug, Default)]
 pub struct Tasks {
     list: Vec<Task>,
+    places: FxHashMap<TaskId, usize>,
     /// Names of kernels by number, as far as they are known.
     names: BTreeMap<i32, String>,
     predecessors: Vec<Vec<Predecessor>>,
@@ -71,7 +74,10 @@ impl Tasks {
             }
         }
         let mut edges = Vec::new();
+        let cut_off = matches!(dump.ending(), Ending::Unfinished { .. } | Ending::Failed { .. });
         if let Some(graph) = dump.graph() {
+            // A run that was cut off describes the tasks that ended; of the others there are records only.
+            list.iter_mut().for_each(|task| task.completed = !cut_off);
             for known in &graph.tasks {
                 let at = *place.entry(known.id).or_insert_with(|| {
                     list.push(Task::bare(known.id));
@@ -104,27 +110,41 @@ impl Tasks {
                 edges.extend(&graph.edges);
             }
         }
+        for task in &mut list {
+            let arguments = dump.graph().and_then(|graph| graph.task(task.id));
+            let arguments =
+                arguments.map_or(0, |known| usize::from(known.tensors) + usize::from(known.scalars));
+            look_at_records(task, dump, arguments);
+        }
         let names = names(dump, supplied, &list);
-        Tasks::with_edges(list, names, &place, &edges)
+        Tasks::with_edges(list, names, place, &edges)
     }
 
     fn with_edges(
         list: Vec<Task>,
         names: BTreeMap<i32, String>,
-        place: &FxHashMap<TaskId, usize>,
+        places: FxHashMap<TaskId, usize>,
         edges: &[Edge],
     ) -> Tasks {
         let mut predecessors = vec![Vec::new(); list.len()];
         let mut successors = vec![Vec::new(); list.len()];
         let mut any = false;
         for &Edge { from, to, reason } in edges {
-            let (Some(&from), Some(&to)) = (place.get(&from), place.get(&to)) else { continue };
+            let (Some(&from), Some(&to)) = (places.get(&from), places.get(&to)) else { continue };
             any = true;
             predecessors[to].push(Predecessor { task: from, data: reason != EdgeReason::WriteAfterRead });
             successors[from].push(to);
         }
-        let mut tasks =
-            Tasks { list, names, predecessors, successors, order: Vec::new(), edges: any, cyclic: false };
+        let mut tasks = Tasks {
+            list,
+            places,
+            names,
+            predecessors,
+            successors,
+            order: Vec::new(),
+            edges: any,
+            cyclic: false,
+        };
         tasks.sort();
         tasks
     }
@@ -204,7 +224,7 @@ impl Tasks {
 
     /// The place of the task with this id.
     pub fn find(&self, id: TaskId) -> Option<usize> {
-        self.list.iter().position(|task| task.id == id)
+        self.places.get(&id).copied()
     }
 }
 
@@ -219,6 +239,7 @@ impl Task {
             outputs: Vec::new(),
             dispatch: None,
             completed: true,
+            inputs_known: true,
         }
     }
 
@@ -240,6 +261,30 @@ impl Task {
         let records = self.inputs.iter().chain(&self.outputs).map(|&index| dump.record(index));
         records.filter(|record| record.kind == Kind::Tensor)
     }
+}
+
+/// Whether a task ended, and whether its inputs are all there, by its records. `arguments` is how many it had, 0 if
+/// the dump does not say.
+fn look_at_records(task: &mut Task, dump: &Dump, arguments: usize) {
+    let (mut slots, mut before) = (Vec::new(), Vec::new());
+    let mut tensors_before = false;
+    for record in task.inputs.iter().map(|&index| dump.record(index)) {
+        before.push(record.arg_index);
+        slots.push(record.arg_index);
+        tensors_before |= record.kind == Kind::Tensor;
+    }
+    let mut known = true;
+    for record in task.outputs.iter().map(|&index| dump.record(index)) {
+        task.completed &= !record.partial;
+        known &= record.role != Role::Inout || before.contains(&record.arg_index);
+        slots.push(record.arg_index);
+    }
+    slots.sort_unstable();
+    slots.dedup();
+    // A task may have no inputs; where the dump does not count arguments, it looks like one of a capture without
+    // that stage.
+    let all = if arguments > 0 { slots.len() >= arguments } else { tensors_before };
+    task.inputs_known = known && all;
 }
 
 fn task_of(record: &Record, dump: &Dump) -> Task {

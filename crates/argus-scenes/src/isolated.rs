@@ -8,8 +8,8 @@
 //! [`argus_facts::NoReference`] with its reason. Memory is taken by the bytes that are there, never by what a shape claims.
 //!
 //! Every kernel that ships agrees with its reference bit for bit, NaNs apart: additions have one order, and
-//! exp, ln and sqrt are rounded once from f64 on both sides. On another machine that holds for all but those
-//! three, whose last bit is the library's.
+//! exp and ln are rounded once from f64 on both sides. On another machine that holds for all but those two, whose
+//! last bit is the library's: outputs that depend on neither are held to equal values.
 //!
 //! | file | subject |
 //! |---|---|

@@ -35,6 +35,7 @@ pub fn find(args: &FindArgs, registry: &Registry) -> Result<ExitCode, Failure> {
         return runs::runs(args);
     }
     let dump = input::open(args.dump.as_deref())?;
+    let repeat = scene::repeat(&args.scene);
     let scene = scene::known(&dump, &args.scene, registry)?;
     let (supplied, references) = scene.map(scene::Known::supply).unzip();
     let supplied = supplied.flatten();
@@ -54,12 +55,13 @@ pub fn find(args: &FindArgs, registry: &Registry) -> Result<ExitCode, Failure> {
         judge(subject, &Expectation::Isolated(references), options, args.json)
     };
     if let Some(path) = &args.html {
-        html::write(path, &found)?;
+        html::write(path, &found, &repeat)?;
+        output::wrote(path);
     }
     if args.json {
         output::print_json(&found)?;
     } else {
-        output::print(&text::summary(&found))?;
+        output::print(&text::summary(&found, &repeat))?;
     }
     Ok(ExitCode::from(found.verdict.exit_code()))
 }

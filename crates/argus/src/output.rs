@@ -4,6 +4,7 @@
 //! the rest is dropped and the exit code stays what the command found.
 
 use std::io::{self, ErrorKind, Write};
+use std::path::Path;
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
@@ -46,6 +47,11 @@ pub fn stream(write: impl FnOnce(&mut dyn Write, bool) -> io::Result<()>) -> Res
         out.flush()
     })
     .map_err(|error| Failure::failed(anyhow::Error::new(error).context("cannot write the result")))
+}
+
+/// Says on stderr which file was written beside the result.
+pub fn wrote(path: &Path) {
+    _ = writeln!(anstream::stderr(), "{NOTE}wrote{NOTE:#} {}", path.display());
 }
 
 /// `1 record`, `2 records`.

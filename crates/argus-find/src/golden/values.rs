@@ -5,21 +5,20 @@ use std::io;
 use argus_abi::DType;
 use argus_facts::number::{Number, element};
 use npyz::{NpyHeader, Order, TypeChar};
-use safetensors::SafeTensorError;
 use thiserror::Error;
 use zip::result::ZipError;
 
 /// Why a file gives no values for a tensor.
 ///
-/// The errors of the two libraries say their own causes, so they are the end of the chain.
+/// The errors of the zip library say their own causes, so they are the end of the chain.
 #[derive(Debug, Error)]
 pub enum ValuesError {
     #[error(transparent)]
     Io(#[from] io::Error),
     #[error("{0}")]
-    Safetensors(SafeTensorError),
-    #[error("{0}")]
     Zip(ZipError),
+    #[error("its header has {length} bytes, the file {file}")]
+    SafetensorsHeader { length: u64, file: u64 },
     #[error("it holds records, not numbers")]
     Records,
     #[error("its numbers are big-endian; save them little-endian")]

@@ -20,6 +20,9 @@ const REDUCTION_STEPS: f64 = 4.0;
 pub struct Tolerance {
     rtol: f64,
     atol: f64,
+    /// What `atol` grows by, as a part of the root mean square of what is expected; see [`Tolerance::for_data`].
+    #[serde(skip)]
+    of_rms: f64,
     equal_nan: bool,
     ignore_non_finite: bool,
     outliers: f64,
@@ -47,6 +50,7 @@ impl Tolerance {
     pub const EXACT: Tolerance = Tolerance {
         rtol: 0.0,
         atol: 0.0,
+        of_rms: 0.0,
         equal_nan: true,
         ignore_non_finite: false,
         outliers: 0.0,
@@ -69,8 +73,9 @@ impl Tolerance {
     /// neighbouring values: two steps of the dtype for FLOAT32, FLOAT16 and BFLOAT16, one for the small
     /// floats, whose second neighbour is another number altogether. And each computes in f32 in its own order:
     /// 64 steps of f32 for functions, 4 times the square root of the reduction's length for sums. The second
-    /// part is absolute as well as relative, because a sum of terms near one may cancel to a value near zero
-    /// and keeps the error of its terms.
+    /// part is absolute as well as relative, because a sum whose terms cancel keeps the error of its terms. How
+    /// large the terms are is taken from the data: the absolute part is in units of the root mean square of what
+    /// is expected ([`Tolerance::for_data`]), so that a tensor of small numbers is held to small errors.
     ///
     /// So BFLOAT16 is judged by steps of BFLOAT16 and never by bounds of FLOAT32. FP8E8M0 holds scales, where
     /// one step is a factor of two: exact. Integers and BOOL do not round: exact.
@@ -87,7 +92,32 @@ impl Tolerance {
         };
         let terms = reduction.unwrap_or(1).max(1) as f64;
         let computing = F32_STEP * (FUNCTION_STEPS + REDUCTION_STEPS * terms.sqrt());
-        Tolerance { rtol: steps + computing, atol: computing.max(quantum), origin, ..Tolerance::EXACT }
+        Tolerance { rtol: steps + computing, atol: quantum, of_rms: computing, origin, ..Tolerance::EXACT }
+    }
+
+    /// The same with its absolute part for data whose root mean square is `rms`.
+    pub fn for_data(self, rms: f64) -> Tolerance {
+        Tolerance { atol: self.atol.max(self.of_rms * rms), ..self }
+    }
+
+    /// Whether the absolute part depends on the data.
+    pub fn depends_on_data(&self) -> bool {
+        self.of_rms > 0.0
+    }
+
+    /// The same with another relative bound.
+    pub fn with_rtol(self, rtol: f64) -> Result<Tolerance, ToleranceError> {
+        let Tolerance { rtol, .. } = Tolerance::new(rtol, 0.0)?;
+        Ok(Tolerance { rtol, origin: Origin::Given, ..self })
+    }
+
+    /// Whether both come from one rule, whatever the data is.
+    pub fn same_rule(&self, other: &Tolerance) -> bool {
+        let rule = |tolerance: &Tolerance| Tolerance {
+            atol: if tolerance.depends_on_data() { 0.0 } else { tolerance.atol },
+            ..*tolerance
+        };
+        rule(self) == rule(other)
     }
 
     /// Whether NaN agrees with NaN; it does unless this says otherwise.
@@ -143,13 +173,18 @@ impl Tolerance {
 
 impl fmt::Display for Tolerance {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match (self.rtol == 0.0, self.atol == 0.0) {
-            (true, true) => write!(f, "values must be equal")?,
-            (true, false) => write!(f, "|actual - expected| <= {:.3e}", self.atol)?,
-            (false, true) => write!(f, "|actual - expected| <= {:.3e} * |expected|", self.rtol)?,
-            (false, false) => {
-                write!(f, "|actual - expected| <= {:.3e} + {:.3e} * |expected|", self.atol, self.rtol)?;
-            }
+        let mut bounds = Vec::new();
+        if self.depends_on_data() {
+            bounds.push(format!("{:.3e} * rms(expected)", self.of_rms));
+        } else if self.atol > 0.0 {
+            bounds.push(format!("{:.3e}", self.atol));
+        }
+        if self.rtol > 0.0 {
+            bounds.push(format!("{:.3e} * |expected|", self.rtol));
+        }
+        match &bounds[..] {
+            [] => write!(f, "values must be equal")?,
+            bounds => write!(f, "|actual - expected| <= {}", bounds.join(" + "))?,
         }
         if !self.equal_nan {
             write!(f, ", NaN is wrong even against NaN")?;
@@ -158,7 +193,7 @@ impl fmt::Display for Tolerance {
             write!(f, ", elements with NaN or infinity are left out")?;
         }
         if self.outliers > 0.0 {
-            write!(f, ", {:.4} % of the elements may be beyond", self.outliers * 100.0)?;
+            write!(f, ", {:.4} % of the elements may be out of tolerance", self.outliers * 100.0)?;
         }
         match self.origin {
             Origin::Given => Ok(()),
@@ -201,7 +236,10 @@ mod tests {
         let default = |dtype, terms| Tolerance::default_for(dtype, terms);
         // (2 + 64 + 4) and (64 + 4) steps of 2^-23.
         let f32_default = default(DType::F32, None);
-        assert_eq!((f32_default.rtol(), f32_default.atol()), (70.0 / 8388608.0, 68.0 / 8388608.0));
+        assert_eq!((f32_default.rtol(), f32_default.atol()), (70.0 / 8388608.0, 0.0));
+        // The absolute part is in units of the data's root mean square.
+        assert_eq!(f32_default.for_data(1.0).atol(), 68.0 / 8388608.0);
+        assert_eq!(f32_default.for_data(2e-6).atol(), 68.0 / 8388608.0 * 2e-6);
         // 4 * sqrt(1024) = 128.
         assert_eq!(default(DType::F32, Some(1024)).rtol(), 194.0 / 8388608.0);
         assert_eq!(default(DType::Bf16, None).rtol(), 1.0 / 64.0 + 68.0 / 8388608.0);
@@ -213,7 +251,7 @@ mod tests {
     #[test]
     fn two_steps_of_a_dtype_are_within_its_default_and_eight_are_not() {
         for (dtype, one_up) in [(DType::F16, 2f64.powi(-10)), (DType::Bf16, 2f64.powi(-7))] {
-            let tolerance = Tolerance::default_for(dtype, Some(4096));
+            let tolerance = Tolerance::default_for(dtype, Some(4096)).for_data(1.0);
             let allowed = tolerance.atol() + tolerance.rtol();
             assert!(allowed >= 2.0 * one_up && allowed < 8.0 * one_up, "{dtype}");
         }
@@ -231,7 +269,7 @@ mod tests {
     fn a_tolerance_describes_itself() {
         assert_eq!(
             Tolerance::default_for(DType::F32, Some(1024)).describe(),
-            "|actual - expected| <= 2.289e-5 + 2.313e-5 * |expected| \
+            "|actual - expected| <= 2.289e-5 * rms(expected) + 2.313e-5 * |expected| \
              (default for FLOAT32 and sums of 1024 terms)"
         );
         assert_eq!(
@@ -242,7 +280,7 @@ mod tests {
         assert_eq!(
             given.describe(),
             "|actual - expected| <= 5.000e-1, NaN is wrong even against NaN, \
-             0.5000 % of the elements may be beyond"
+             0.5000 % of the elements may be out of tolerance"
         );
     }
 }

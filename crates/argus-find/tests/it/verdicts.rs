@@ -1,14 +1,6 @@
 //! Verdicts on small graphs whose every value is written by hand.
 
-use std::path::Path;
-
-use argus_abi::capture::{
-    ArgumentEntry, ENTRY_MAGIC, ENTRY_VERSION, EdgesEntry, EntryHeader, TaskEntry, argument_flags, what,
-};
-use argus_abi::{CoreType, DType, EdgeReason, Role, Stage};
-use argus_dump::read::Dump;
-use argus_dump::{DumpInfo, DumpOptions, DumpWriter, RunEnd, new_run_id};
-use argus_facts::{Call, Expected, KernelInfo, NoReference, References, Sink};
+use argus_abi::EdgeReason;
 use argus_find::align::{AlignedBy, Side};
 use argus_find::races::{Conflict, races};
 use argus_find::report::{Overall, report};
@@ -17,147 +9,10 @@ use argus_find::search::{EndResult, Expectation, Findings, Options, search};
 use argus_find::tasks::Tasks;
 use argus_find::verdict::Verdict;
 
-/// An argument: role, device address, values before and after. Empty where it has none.
-#[derive(Clone)]
-struct Arg {
-    role: Role,
-    address: u64,
-    before: Vec<f32>,
-    after: Vec<f32>,
-    created: bool,
-}
-
-fn input(address: u64, values: &[f32]) -> Arg {
-    Arg { role: Role::Input, address, before: values.to_vec(), after: Vec::new(), created: false }
-}
-
-fn output(address: u64, values: &[f32]) -> Arg {
-    Arg { role: Role::Output, address, before: Vec::new(), after: values.to_vec(), created: false }
-}
-
-fn inout(address: u64, before: &[f32], after: &[f32]) -> Arg {
-    Arg { role: Role::Inout, address, before: before.to_vec(), after: after.to_vec(), created: false }
-}
-
-#[derive(Clone)]
-struct TaskSpec {
-    id: u64,
-    kernel: u32,
-    args: Vec<Arg>,
-    after: Vec<(u64, EdgeReason)>,
-}
-
-fn task(id: u64, kernel: u32, args: Vec<Arg>, after: &[u64]) -> TaskSpec {
-    TaskSpec { id, kernel, args, after: after.iter().map(|&id| (id, EdgeReason::Overlap)).collect() }
-}
-
-const KERNELS: [&str; 3] = ["double", "sum", "clamp"];
-
-fn header(what: u8) -> EntryHeader {
-    EntryHeader { magic: ENTRY_MAGIC, version: ENTRY_VERSION, what, ring: 0, sequence: 0 }
-}
-
-/// Writes a dump of the tasks, dispatched in the order given.
-fn write(directory: &Path, tasks: &[TaskSpec]) -> Dump {
-    let kernel = |(func_id, name): (usize, &&str)| KernelInfo {
-        func_id: func_id as u32,
-        name: (*name).to_owned(),
-        core_type: CoreType::Aiv,
-        signature: Vec::new(),
-        abi: argus_abi::args::KernelAbi::Tensors,
-    };
-    let info = DumpInfo {
-        scene: "by hand".to_owned(),
-        level: "full".to_owned(),
-        run_id: new_run_id(),
-        kernels: KERNELS.iter().enumerate().map(kernel).collect(),
-        ..DumpInfo::default()
-    };
-    let mut writer = DumpWriter::create(directory, DumpOptions::default(), info).unwrap();
-    for (order, task) in tasks.iter().enumerate() {
-        for stage in [Stage::BeforeDispatch, Stage::AfterCompletion] {
-            for (index, arg) in task.args.iter().enumerate() {
-                if arg.role.captured_at(stage) {
-                    argument(&mut writer, task.id, index, arg, stage);
-                }
-            }
-        }
-        for (producer, reason) in &task.after {
-            let mut edges = EdgesEntry {
-                header: header(what::EDGES),
-                consumer: task.id,
-                count: 1,
-                ..zerocopy::FromZeros::new_zeroed()
-            };
-            edges.producers[0] = *producer;
-            edges.reasons[0] = *reason as u8;
-            writer.edges(&edges).unwrap();
-        }
-        writer
-            .task(&TaskEntry {
-                header: header(what::TASK),
-                task_id: task.id,
-                func_ids: [task.kernel as i32, -1, -1],
-                blocks: 1,
-                dispatch_order: order as u64,
-                dispatched_ns: order as u64 * 10,
-                finished_ns: order as u64 * 10 + 5,
-                tensors: task.args.len() as u16,
-                ..zerocopy::FromZeros::new_zeroed()
-            })
-            .unwrap();
-    }
-    writer.finish(RunEnd::default()).unwrap();
-    Dump::open(directory).unwrap()
-}
-
-fn argument(writer: &mut DumpWriter, task_id: u64, index: usize, arg: &Arg, stage: Stage) {
-    let values = if stage == Stage::BeforeDispatch { &arg.before } else { &arg.after };
-    let bytes: Vec<u8> = values.iter().flat_map(|value| value.to_le_bytes()).collect();
-    let mut entry = ArgumentEntry {
-        header: header(what::ARGUMENT),
-        task_id,
-        arg_index: index as u16,
-        stage: stage as u8,
-        role: arg.role as u8,
-        dtype: DType::F32 as u8,
-        ndims: 1,
-        flags: argument_flags::CONTIGUOUS | if arg.created { argument_flags::CREATED } else { 0 },
-        address: arg.address,
-        payload_bytes: bytes.len() as u64,
-        ..zerocopy::FromZeros::new_zeroed()
-    };
-    entry.shapes[0] = values.len() as u32;
-    entry.strides[0] = 1;
-    writer.begin_argument(&entry).unwrap();
-    writer.payload(&bytes).unwrap();
-    writer.end_argument().unwrap();
-}
-
-/// Doubles, adds, and clamps to one: what the kernels should do.
-struct Right;
-
-impl References for Right {
-    fn expected(&self, call: &Call<'_>) -> Result<Vec<Expected>, NoReference> {
-        let values = |slot: usize| -> Vec<f32> {
-            let bytes = call.arguments[slot].before.unwrap();
-            bytes.as_chunks::<4>().0.iter().map(|raw| f32::from_le_bytes(*raw)).collect()
-        };
-        let (slot, out): (u32, Vec<f32>) = match call.kernels[0] {
-            "double" => (1, values(0).iter().map(|x| 2.0 * x).collect()),
-            "sum" => (2, values(0).iter().zip(values(1)).map(|(x, y)| x + y).collect()),
-            "clamp" => (1, values(0).iter().map(|x| x.min(1.0)).collect()),
-            other => {
-                return Err(NoReference::Kernels { scene: "by hand".to_owned(), kernels: other.to_owned() });
-            }
-        };
-        let bytes = out.iter().flat_map(|value| value.to_le_bytes()).collect();
-        Ok(vec![Expected { slot, bytes, unchecked: None, reduction: None }])
-    }
-}
+use crate::by_hand::{Right, TaskSpec, inout, input, output, task, write};
 
 /// Two independent doublings, and their sum: `x` and `y` are what the doublings left, `z` the sum.
-fn diamond(x: [f32; 2], y: [f32; 2], z: [f32; 2]) -> Vec<TaskSpec> {
+pub fn diamond(x: [f32; 2], y: [f32; 2], z: [f32; 2]) -> Vec<TaskSpec> {
     vec![
         task(1, 0, vec![input(0x100, &[1.0, 2.0]), output(0x200, &x)], &[]),
         task(2, 0, vec![input(0x100, &[1.0, 2.0]), output(0x300, &y)], &[]),
@@ -166,14 +21,14 @@ fn diamond(x: [f32; 2], y: [f32; 2], z: [f32; 2]) -> Vec<TaskSpec> {
     ]
 }
 
-fn verdicts(tasks: &Tasks, findings: &Findings) -> Vec<(u64, &'static str)> {
+pub fn verdicts(tasks: &Tasks, findings: &Findings) -> Vec<(u64, &'static str)> {
     let named = |at: usize| (tasks.get(at).id.raw(), findings.tasks[at].verdict.name());
     let mut verdicts: Vec<_> = (0..tasks.len()).map(named).collect();
     verdicts.sort_unstable();
     verdicts
 }
 
-fn firsts(tasks: &Tasks, findings: &Findings) -> Vec<u64> {
+pub fn firsts(tasks: &Tasks, findings: &Findings) -> Vec<u64> {
     findings.firsts.iter().map(|first| tasks.get(first.task).id.raw()).collect()
 }
 
@@ -195,7 +50,7 @@ fn against(bad: &[TaskSpec], good: &[TaskSpec]) -> (Vec<(u64, &'static str)>, Ve
     (verdicts(&tasks, &findings), firsts(&tasks, &findings), findings.end)
 }
 
-const RIGHT: ([f32; 2], [f32; 2], [f32; 2]) = ([2.0, 4.0], [2.0, 4.0], [4.0, 8.0]);
+pub const RIGHT: ([f32; 2], [f32; 2], [f32; 2]) = ([2.0, 4.0], [2.0, 4.0], [4.0, 8.0]);
 
 #[test]
 fn a_right_run_is_clean() {

@@ -66,7 +66,13 @@ impl Recorded<'_> {
             })
             .collect();
         let (func_ids, kernels) = (&self.funcs[..], &self.kernels[..]);
-        let call = Call { func_ids, kernels, blocks: self.blocks, arguments: &arguments };
+        let call = Call {
+            task: argus_abi::TaskId::from_raw(0),
+            func_ids,
+            kernels,
+            blocks: self.blocks,
+            arguments: &arguments,
+        };
         isolated::expected(&scene.name, &call)
     }
 
@@ -187,7 +193,8 @@ fn what_does_not_fit_is_refused_and_never_believed() {
     let scene = scene("vector_example").unwrap();
     let two = [0u8; 8];
     let call = |kernels: &[&str], arguments: &[Argument<'_>]| {
-        let call = Call { func_ids: &[0], kernels, blocks: 1, arguments };
+        let call =
+            Call { task: argus_abi::TaskId::from_raw(0), func_ids: &[0], kernels, blocks: 1, arguments };
         isolated::expected(&scene.name, &call).unwrap_err().to_string()
     };
     let x = || floats(0, Role::Input, &[2], Some(&two));
@@ -211,7 +218,13 @@ fn what_does_not_fit_is_refused_and_never_believed() {
     );
     let endless = isolated::expected(
         "failures",
-        &Call { func_ids: &[2], kernels: &["endless"], blocks: 1, arguments: &[] },
+        &Call {
+            task: argus_abi::TaskId::from_raw(0),
+            func_ids: &[2],
+            kernels: &["endless"],
+            blocks: 1,
+            arguments: &[],
+        },
     );
     assert_eq!(endless, Err(NoReference::Endless { kernel: "endless".into() }));
 }
@@ -230,7 +243,13 @@ fn half_types_have_the_formats_of_the_dump() {
         scalar_bits: None,
     };
     let args = [half(0, Role::Input, Some(&a[..])), half(1, Role::Output, None)];
-    let call = Call { func_ids: &[0], kernels: &["log_sqrt"], blocks: 1, arguments: &args };
+    let call = Call {
+        task: argus_abi::TaskId::from_raw(0),
+        func_ids: &[0],
+        kernels: &["log_sqrt"],
+        blocks: 1,
+        arguments: &args,
+    };
     let expected = isolated::expected("matmul", &call).unwrap();
     assert_eq!(expected[0].bytes, f16::from_f32(2.0).to_le_bytes());
 
@@ -251,7 +270,13 @@ fn half_types_have_the_formats_of_the_dump() {
         floats(3, Role::Output, &[1], None),
         scale,
     ];
-    let call = Call { func_ids: &[1], kernels: &["SF"], blocks: 1, arguments: &args };
+    let call = Call {
+        task: argus_abi::TaskId::from_raw(0),
+        func_ids: &[1],
+        kernels: &["SF"],
+        blocks: 1,
+        arguments: &args,
+    };
     let expected = isolated::expected("paged_attention", &call).unwrap();
     let weights = [bf16::from_f32(1.0).to_le_bytes(), [0, 0]].concat();
     let found: Vec<(u32, Vec<u8>)> = expected.into_iter().map(|output| (output.slot, output.bytes)).collect();

@@ -2,7 +2,7 @@
 
 use argus_abi::{DType, Role};
 
-use super::operands::{Operands, check, part};
+use super::operands::{Operands, check, part, rounded};
 use super::{Call, Expected, Found, NoReference};
 use crate::reference::paged_attention::{self as reference, Partial, Updated};
 
@@ -12,9 +12,9 @@ type Outputs = Result<Vec<Expected>, NoReference>;
 pub fn single(call: &Call<'_>) -> Found {
     Some(match call.kernels {
         ["QK"] => qk(call),
-        ["SF"] => sf(call),
+        ["SF"] => sf(call).map(rounded),
         ["PV"] => pv(call),
-        ["UP"] => up(call),
+        ["UP"] => up(call).map(rounded),
         _ => return None,
     })
 }
@@ -121,9 +121,9 @@ fn state(call: &Call<'_>, updated: &Updated) -> Outputs {
 pub fn batch(call: &Call<'_>) -> Found {
     Some(match call.kernels {
         ["QK"] => batch_qk(call),
-        ["SF"] => batch_sf(call),
+        ["SF"] => batch_sf(call).map(rounded),
         ["PV"] => batch_pv(call),
-        ["UP"] => batch_up(call),
+        ["UP"] => batch_up(call).map(rounded),
         _ => return None,
     })
 }

@@ -2,7 +2,7 @@
 
 use argus_abi::{DType, Role};
 
-use super::operands::{Operand, Operands, check};
+use super::operands::{Operand, Operands, check, rounded};
 use super::{Call, Expected, Found, NoReference};
 use crate::reference::gemm::{Dims, gemm};
 use crate::reference::spmd::{LINE, MIX_MEMBERS};
@@ -55,9 +55,9 @@ fn add_scalar(call: &Call<'_>, from: Role, to: Role) -> Outputs {
 pub fn matmul(call: &Call<'_>) -> Found {
     let &[kernel] = call.kernels else { return None };
     Some(match kernel {
-        "log_sqrt" => log_sqrt(call),
+        "log_sqrt" => log_sqrt(call).map(rounded),
         "matmul" => half_product(call),
-        "add_exp" => binary(call, half::add_exp),
+        "add_exp" => binary(call, half::add_exp).map(rounded),
         _ => return None,
     })
 }

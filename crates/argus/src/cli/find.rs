@@ -16,7 +16,7 @@ pub struct LimitArgs {
     #[arg(long, value_name = "X", allow_hyphen_values = true)]
     pub atol: Option<f64>,
 
-    /// Fraction of the elements of a tensor that may lie beyond
+    /// Fraction of the elements of a tensor that may be out of tolerance
     #[arg(long, value_name = "X", allow_hyphen_values = true)]
     pub outliers: Option<f64>,
 }
@@ -31,6 +31,10 @@ pub struct SceneArgs {
     /// Case of that scene
     #[arg(long, value_name = "NAME", requires = "scene")]
     pub case: Option<String>,
+
+    /// Runtime of that scene: hbg, abg or trb [default: the one that fits]
+    #[arg(long, value_name = "NAME", requires = "scene")]
+    pub runtime: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -51,7 +55,7 @@ pub struct FindArgs {
     #[arg(long, conflicts_with = "runs")]
     pub isolated: bool,
 
-    /// Dumps of the same program and inputs: where do they part, and which tasks race?
+    /// Dumps of the same program and inputs: where do they diverge, and which tasks race?
     #[arg(long, value_name = "DUMP", num_args = 1.., conflicts_with = "dump")]
     pub runs: Vec<PathBuf>,
 

@@ -10,28 +10,38 @@ use serde_json::{Value, json};
 use crate::failure::Failure;
 
 const PAGE: &str = include_str!("page/page.html");
+const RUNS: &str = include_str!("page/runs.html");
 const STYLE: &str = include_str!("page/page.css");
 const SCRIPT: &str = concat!(include_str!("page/page.js"), include_str!("page/graph.js"));
 
 /// Writes the page, whole or not at all.
-pub fn write(path: &Path, report: &Report) -> Result<(), Failure> {
-    let page = page(report);
+pub fn write(path: &Path, report: &Report, repeat: &str) -> Result<(), Failure> {
+    save(path, &page(&content(report, repeat)))
+}
+
+/// Writes the page of several runs: what the text says, and the tasks that differ.
+pub fn write_runs(path: &Path, text: &str) -> Result<(), Failure> {
+    let plain = strip_str(text).to_string().replace('&', "&amp;").replace('<', "&lt;");
+    save(path, &RUNS.replacen("@STYLE@", STYLE, 1).replacen("@TEXT@", &plain, 1))
+}
+
+fn save(path: &Path, page: &str) -> Result<(), Failure> {
     let fail = |error: std::io::Error| {
         Failure::failed(anyhow::Error::new(error).context(format!("cannot write {}", path.display())))
     };
     argus_files::write(path, page.as_bytes(), false).map_err(fail)
 }
 
-fn page(report: &Report) -> String {
+fn page(content: &Value) -> String {
     // In JSON a "<" is always part of a string. Written as an escape, no name in it can end the script element
     // or, as "<!--<script", keep it from ending.
-    let data = content(report).to_string().replace('<', "\\u003c");
+    let data = content.to_string().replace('<', "\\u003c");
     // The data last: it may hold any text.
     PAGE.replacen("@STYLE@", STYLE, 1).replacen("@SCRIPT@", SCRIPT, 1).replacen("@REPORT@", &data, 1)
 }
 
 /// What the page shows, and no more: a report of many tasks is mostly pairs that are equal.
-fn content(report: &Report) -> Value {
+fn content(report: &Report, repeat: &str) -> Value {
     json!({
         "dump": report.dump,
         "compared_with": report.compared_with,
@@ -39,6 +49,10 @@ fn content(report: &Report) -> Value {
         "verdict": report.verdict,
         "counts": report.counts,
         "end_result": report.end_result,
+        "judged": report.judged,
+        "judgeable": report.judgeable,
+        "failure": report.failure,
+        "repeat": repeat,
         "tolerances": report.tolerances,
         "notes": report.notes,
         "unaligned": report.unaligned,
@@ -64,6 +78,9 @@ fn first_wrong(report: &Report, first: &FirstWrong) -> Value {
         "id": first.id,
         "kernel": first.kernel,
         "downstream": first.downstream,
+        "verdict": first.verdict,
+        "why": first.why,
+        "suspects": first.suspects,
         "compared": compared.collect::<Vec<_>>(),
         "outputs": outputs.collect::<Vec<_>>(),
     })
@@ -96,7 +113,7 @@ fn histogram(metrics: &Metrics) -> Value {
 fn task(task: &TaskReport) -> Value {
     let beyond = |(side, list): (&str, &Vec<argus_find::report::Compared>)| {
         let wrong = list.iter().filter(|compared| compared.agreement == "beyond");
-        wrong.map(|c| format!("{side} {}: {} beyond", c.argument, c.beyond)).collect::<Vec<_>>()
+        wrong.map(|c| format!("{side} {}: {} out of tolerance", c.argument, c.beyond)).collect::<Vec<_>>()
     };
     let mut what = beyond(("input", &task.inputs));
     what.extend(beyond(("output", &task.outputs)));

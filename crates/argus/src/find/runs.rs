@@ -10,10 +10,10 @@ use argus_find::runs::{Parting, part};
 use argus_find::tasks::Tasks;
 use serde_json::{Value, json};
 
-use super::impossible;
+use super::{html, impossible};
 use crate::cli::FindArgs;
 use crate::failure::{FAILED, Failure};
-use crate::output::{BAD, GOOD, NOTE};
+use crate::output::{BAD, GOOD, NOTE, counted};
 use crate::{input, output};
 
 /// Races that are spelled out.
@@ -28,15 +28,19 @@ pub fn runs(args: &FindArgs) -> Result<ExitCode, Failure> {
     let sides: Vec<Side<'_>> = dumps.iter().zip(&tasks).map(|(dump, tasks)| Side { dump, tasks }).collect();
     let parting = part(&sides);
     let races = races(&dumps[0], &tasks[0]);
+    let told = text(&dumps, &tasks[0], &parting, &races);
+    if let Some(path) = &args.html {
+        html::write_runs(path, &told)?;
+        output::wrote(path);
+    }
     if args.json {
         output::print_json(&object(&dumps, &tasks[0], &parting, &races))?;
     } else {
-        output::print(&text(&dumps, &tasks[0], &parting, &races))?;
+        output::print(&told)?;
     }
-    let found = !parting.begins.is_empty() || !parting.behind.is_empty() || !races.is_empty();
-    Ok(if found {
+    Ok(if parting.differs() || !parting.damaged.is_empty() || !races.is_empty() {
         ExitCode::from(FAILED)
-    } else if parting.unknown.is_empty() && parting.same > 0 {
+    } else if parting.is_whole() && parting.same > 0 {
         ExitCode::SUCCESS
     } else {
         ExitCode::from(crate::failure::USAGE)
@@ -47,15 +51,17 @@ fn text(dumps: &[Dump], tasks: &Tasks, parting: &Parting, races: &[Race]) -> Str
     let mut text = String::new();
     _ = writeln!(
         text,
-        "{} runs, {} tasks: {} equal bit for bit, {} part, {} lie behind, {} unknown",
+        "{} runs, {}: {} equal bit for bit, {} diverge, {} downstream, {} unknown",
         dumps.len(),
-        tasks.len(),
+        counted(tasks.len() as u64, "task"),
         parting.same,
-        parting.begins.len(),
+        parting.begins.len() + parting.open.len(),
         parting.behind.len(),
-        parting.unknown.len(),
+        parting.unknown.len() + parting.damaged.len(),
     );
-    for (number, begin) in parting.begins.iter().enumerate() {
+    let begins = parting.begins.iter().map(|begin| (begin, "equal inputs, other outputs"));
+    let open = parting.open.iter().map(|begin| (begin, "other outputs; not all inputs could be compared"));
+    for (number, (begin, how)) in begins.chain(open).take(LISTED).enumerate() {
         let first = if number == 0 { format!("{BAD}first to differ{BAD:#} ") } else { String::new() };
         let runs: Vec<String> = begin
             .runs
@@ -68,12 +74,14 @@ fn text(dumps: &[Dump], tasks: &Tasks, parting: &Parting, races: &[Race]) -> Str
                 )
             })
             .collect();
-        _ = writeln!(
-            text,
-            "{first}{}: equal inputs, other outputs in {}",
-            tasks.get(begin.task).label(),
-            runs.join("; ")
-        );
+        _ = writeln!(text, "{first}{}: {how} in {}", tasks.get(begin.task).label(), runs.join("; "));
+    }
+    for (task, why) in parting.damaged.iter().take(LISTED) {
+        _ = writeln!(text, "{BAD}damaged{BAD:#} {}: {why}", tasks.get(*task).label());
+    }
+    for &(run, count) in &parting.elsewhere {
+        let count = counted(count as u64, "task");
+        _ = writeln!(text, "{NOTE}only in {}:{NOTE:#} {count}", dumps[run].directory().display());
     }
     for (task, why) in parting.unknown.iter().take(LISTED) {
         _ = writeln!(text, "{NOTE}unknown{NOTE:#} {}: {why}", tasks.get(*task).label());
@@ -95,10 +103,35 @@ fn text(dumps: &[Dump], tasks: &Tasks, parting: &Parting, races: &[Race]) -> Str
     if !tasks.has_edges() {
         _ = writeln!(text, "{NOTE}note:{NOTE:#} the first dump has no graph: races cannot be told");
     }
-    let verdict = if parting.begins.is_empty() && parting.behind.is_empty() && races.is_empty() {
-        format!("{GOOD}SAME{GOOD:#}  no difference between the runs, and no race in the graph of the first")
-    } else {
-        format!("{BAD}DIFFER{BAD:#}")
+    for dump in dumps.iter().filter(|dump| !dump.has_checksums()) {
+        _ = writeln!(
+            text,
+            "{NOTE}note:{NOTE:#} {} has no checksums: damage to its payloads cannot be told",
+            dump.directory().display()
+        );
+    }
+    let first = parting.begins.first().or(parting.open.first());
+    let verdict = match first {
+        Some(begin) => {
+            format!("{BAD}DIFFER{BAD:#}  the runs diverge at {}", tasks.get(begin.task).label())
+        }
+        None if parting.differs() => {
+            format!("{BAD}DIFFER{BAD:#}  inputs differ, and no task is known to have made them differ")
+        }
+        None if !parting.damaged.is_empty() => {
+            format!("{BAD}DAMAGED{BAD:#}  nothing else is known to differ")
+        }
+        None if !races.is_empty() => {
+            format!("{BAD}RACE{BAD:#}  no difference between the runs, but tasks that nothing orders")
+        }
+        None if parting.is_whole() && parting.same > 0 => {
+            format!(
+                "{GOOD}SAME{GOOD:#}  no difference between the runs, and no race in the graph of the first"
+            )
+        }
+        None => {
+            format!("{NOTE}NOT JUDGED{NOTE:#}  nothing is known to differ, and not everything was compared")
+        }
     };
     _ = writeln!(text, "\n{verdict}");
     text
@@ -119,6 +152,12 @@ fn object(dumps: &[Dump], tasks: &Tasks, parting: &Parting, races: &[Race]) -> V
                 "record": record,
             })).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
+        "open": parting.open.iter().map(|begin| json!({
+            "task": id(begin.task),
+            "kernel": tasks.get(begin.task).kernel,
+        })).collect::<Vec<_>>(),
+        "damaged": parting.damaged.iter().map(|(at, why)| json!({ "task": id(*at), "why": why })).collect::<Vec<_>>(),
+        "only_in": parting.elsewhere.iter().map(|(run, tasks)| json!({ "run": run, "tasks": tasks })).collect::<Vec<_>>(),
         "behind": parting.behind.iter().map(|&at| id(at)).collect::<Vec<_>>(),
         "unknown": parting.unknown.iter().map(|(at, why)| json!({ "task": id(*at), "why": why })).collect::<Vec<_>>(),
         "races": races.iter().map(|race| json!({

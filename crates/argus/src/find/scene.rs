@@ -65,6 +65,13 @@ pub fn unknown() -> Failure {
     .hint("name it with --scene and --case, or compare with --against DUMP or --golden DIR".to_owned())
 }
 
+/// The options that a command on the same dump needs again.
+pub fn repeat(args: &SceneArgs) -> String {
+    let options = [("scene", &args.scene), ("case", &args.case), ("runtime", &args.runtime)];
+    let given = options.iter().filter_map(|(name, value)| value.as_ref().map(|value| (name, value)));
+    given.map(|(name, value)| format!(" --{name} {value}")).collect()
+}
+
 impl Known {
     /// The graph that the scene's orchestration makes, on the runtime whose task ids are the dump's.
     fn reconstruct(&mut self, dump: &Dump) -> Result<(), Failure> {

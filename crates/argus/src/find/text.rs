@@ -1,5 +1,6 @@
 //! What `argus find` and `argus diff` tell, for people.
 
+use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
@@ -7,59 +8,130 @@ use argus_find::pattern::Finding;
 use argus_find::report::{Closer, Compared, FirstWrong, Overall, Report, TaskReport};
 use argus_find::search::EndResult;
 
-use crate::output::{BAD, GOOD, NOTE};
+use crate::output::{BAD, GOOD, NOTE, counted};
 use crate::table;
 
 const DIM: Style = AnsiColor::BrightBlack.on_default();
 /// Tasks that are listed by name before the rest is only counted.
 const LISTED: usize = 12;
 
-/// The summary: the first wrong tasks, what is wrong with them, and what to type next.
-pub fn summary(report: &Report) -> String {
+/// The summary: the first wrong tasks, what is wrong with them, what to type next and, in its last line, the
+/// culprit. `repeat` holds the options that commands on this dump need again.
+pub fn summary(report: &Report, repeat: &str) -> String {
     let mut text = String::new();
-    let counts = &report.counts;
     let with = report.other.as_deref().map_or(String::new(), |other| format!(": {other}"));
     _ = writeln!(text, "{} compared with {}{with}", report.dump, report.compared_with);
-    _ = writeln!(
-        text,
-        "{} tasks: {} clean, {} introduced an error, {} inherited one, {} unknown",
-        report.tasks.len(),
-        counts.clean,
-        counts.introduced,
-        counts.inherited,
-        counts.unknown,
-    );
+    _ = writeln!(text, "{}", counts(report));
     for tolerance in &report.tolerances {
         _ = writeln!(text, "{DIM}agreement: {tolerance}{DIM:#}");
     }
     unaligned(&mut text, report);
-    for first in &report.first_wrong {
+    for first in report.first_wrong.iter().take(LISTED) {
         first_wrong(&mut text, report, first);
     }
+    if report.first_wrong.len() > LISTED {
+        _ = writeln!(
+            text,
+            "\nand {} more first wrong tasks; --json lists them",
+            report.first_wrong.len() - LISTED
+        );
+    }
     inherited(&mut text, report);
+    damaged(&mut text, report);
     unknown(&mut text, report);
     for note in &report.notes {
         _ = writeln!(text, "{NOTE}note:{NOTE:#} {note}");
     }
-    _ = writeln!(text, "\n{}", verdict(report));
+    text.push('\n');
     if let Some(first) = report.first_wrong.first() {
         for command in ["replay", "trace"] {
-            _ = writeln!(text, "{NOTE}next:{NOTE:#} argus {command} {} --task {}", report.dump, first.id);
+            let (dump, id) = (&report.dump, &first.id);
+            _ = writeln!(text, "{NOTE}next:{NOTE:#} argus {command} {dump} --task {id}{repeat}");
         }
+    } else if !report.damaged.is_empty() {
+        _ = writeln!(text, "{NOTE}next:{NOTE:#} argus verify {}", report.dump);
     }
+    _ = writeln!(text, "{}", verdict(report));
     text
 }
 
+fn counts(report: &Report) -> String {
+    let counts = &report.counts;
+    let named = [
+        (counts.clean, "clean", true),
+        (counts.introduced, "introduced an error", true),
+        (counts.here_or_upstream, "wrong here or upstream", false),
+        (counts.inherited, "inherited one", true),
+        (counts.damaged, "damaged", false),
+        (counts.unknown, "unknown", true),
+    ];
+    let shown = named.iter().filter(|(count, _, always)| *always || *count > 0);
+    let list: Vec<String> = shown.map(|(count, name, _)| format!("{count} {name}")).collect();
+    format!("{}: {}", counted(report.tasks.len() as u64, "task"), list.join(", "))
+}
+
+/// The last line: what came out, and who did it.
 fn verdict(report: &Report) -> String {
     let end = match report.end_result {
         EndResult::Agrees => "the end result agrees",
+        EndResult::PartlyAgrees => "the end result agrees as far as it was compared",
         EndResult::Differs => "the end result differs",
+        EndResult::Affected => "the end result follows from wrong values",
         EndResult::Unknown => "the end result was not compared",
     };
+    let judged = format!("judged {} of {}", report.judged, counted(report.judgeable as u64, "task"));
+    let failed = report.failure.as_ref().map_or(String::new(), |error| format!("; the run failed: {error}"));
     match report.verdict {
-        Overall::Agree => format!("{GOOD}AGREE{GOOD:#}  {end}"),
-        Overall::Differ => format!("{BAD}DIFFER{BAD:#}  {end}"),
-        Overall::Unjudged => format!("{NOTE}NOT JUDGED{NOTE:#}  nothing is known to be wrong; {end}"),
+        Overall::Agree => format!("{GOOD}AGREE{GOOD:#}  {judged}; {end}"),
+        Overall::Differ => format!("{BAD}DIFFER{BAD:#}  {}; {end}{failed}", culprit(report)),
+        Overall::Damaged => {
+            let records = counted(report.damaged.len() as u64, "record");
+            let first = report.damaged.first().map_or("", |damaged| damaged.why.as_str());
+            let first =
+                if first.is_empty() { "the other dump has them".to_owned() } else { first.to_owned() };
+            format!(
+                "{BAD}DAMAGED{BAD:#}  {records}: {first}; {judged}, and nothing is known to be wrong{failed}"
+            )
+        }
+        Overall::Failed => format!(
+            "{BAD}FAILED{BAD:#}  the run failed: {}; {judged}, and none of them is wrong",
+            report.failure.as_deref().unwrap_or("it does not say why")
+        ),
+        Overall::Unjudged => {
+            format!("{NOTE}NOT JUDGED{NOTE:#}  {judged}; nothing is known to be wrong; {end}")
+        }
+    }
+}
+
+fn culprit(report: &Report) -> String {
+    let Some(first) = report.first_wrong.first() else {
+        return "no task is known to have introduced it".to_owned();
+    };
+    let more = match report.first_wrong.len() - 1 {
+        0 => String::new(),
+        more => format!(" (and {more} more)"),
+    };
+    let name = report.tasks.get(first.task).map_or_else(|| first.id.clone(), named);
+    match first.verdict {
+        "introduced" => format!("{name}{more} introduced the error"),
+        _ => format!(
+            "the culprit is {name}{more} or one of {} upstream",
+            counted(first.suspects.len() as u64, "task")
+        ),
+    }
+}
+
+fn damaged(text: &mut String, report: &Report) {
+    for damaged in report.damaged.iter().take(LISTED) {
+        let task = if damaged.kernel.is_empty() {
+            damaged.id.clone()
+        } else {
+            format!("{} ({})", damaged.id, damaged.kernel)
+        };
+        _ = writeln!(text, "{BAD}damaged{BAD:#} {task}: {}", damaged.why);
+    }
+    if report.damaged.len() > LISTED {
+        _ = writeln!(text, "and {} more damaged records; --json lists them", report.damaged.len() - LISTED);
     }
 }
 
@@ -89,18 +161,28 @@ fn named(task: &TaskReport) -> String {
 
 fn first_wrong(text: &mut String, report: &Report, first: &FirstWrong) {
     let Some(task) = report.tasks.get(first.task) else { return };
-    let behind = match first.downstream {
-        0 => "no other wrong task lies behind it".to_owned(),
-        1 => "1 wrong task lies behind it".to_owned(),
-        count => format!("{count} wrong tasks lie behind it"),
+    let downstream = match first.downstream {
+        None => String::new(),
+        Some(0) => ": no wrong task is downstream of it".to_owned(),
+        Some(1) => ": 1 wrong task is downstream of it".to_owned(),
+        Some(count) => format!(": {count} wrong tasks are downstream of it"),
     };
-    _ = writeln!(text, "\n{BAD}first wrong task{BAD:#} {}: {behind}", named(task));
+    _ = writeln!(text, "\n{BAD}first wrong task{BAD:#} {}{downstream}", named(task));
+    if first.verdict != "introduced" {
+        let why = first.why.as_deref().unwrap_or("it is not known why");
+        _ = writeln!(text, "  the error was made here or upstream: {why}");
+        if !first.suspects.is_empty() {
+            let suspects: Vec<String> =
+                first.suspects.iter().filter_map(|&at| report.tasks.get(at)).map(named).collect();
+            _ = writeln!(text, "  suspects: {}, {}", named(task), listed(&suspects));
+        }
+    }
     for (role, list) in [("input", &task.inputs), ("output", &task.outputs)] {
         for compared in list {
             _ = writeln!(text, "  {role:<6} {}", comparison(compared));
         }
     }
-    for why in &task.why {
+    for why in task.why.iter().filter(|why| first.why.as_ref() != Some(why)) {
         _ = writeln!(text, "  {NOTE}note:{NOTE:#} {why}");
     }
     for output in &first.outputs {
@@ -114,10 +196,13 @@ pub fn comparison(compared: &Compared) -> String {
         "equal" => "equal bit for bit".to_owned(),
         "within" => format!("within the tolerance, at most {:.3e} off", compared.max_abs.unwrap_or(0.0)),
         "beyond" => match compared.max_abs {
-            Some(most) => format!("{BAD}{} elements beyond{BAD:#}, at most {most:.3e} off", compared.beyond),
+            Some(most) => {
+                let elements = counted(compared.beyond, "element");
+                format!("{BAD}{elements} out of tolerance{BAD:#}, at most {most:.3e} off")
+            }
             None => format!("{BAD}differs{BAD:#}"),
         },
-        _ => format!("unknown: {}", compared.why.as_deref().unwrap_or("nobody knows")),
+        other => format!("{other}: {}", compared.why.as_deref().unwrap_or("it is not known why")),
     };
     let unchecked = match compared.unchecked {
         0 => String::new(),
@@ -151,32 +236,40 @@ pub fn sentence(finding: &Finding) -> String {
 
 fn inherited(text: &mut String, report: &Report) {
     let of = |verdict: &str| {
-        report.tasks.iter().filter(|task| task.verdict == verdict).map(named).collect::<Vec<_>>()
+        let tasks = report.tasks.iter().enumerate();
+        tasks.filter(|(_, task)| task.verdict == verdict).map(|(at, _)| at).collect::<Vec<_>>()
     };
-    let firsts: Vec<String> =
-        report.first_wrong.iter().filter_map(|f| report.tasks.get(f.task)).map(named).collect();
-    let later: Vec<String> = of("introduced").into_iter().filter(|name| !firsts.contains(name)).collect();
-    if !later.is_empty() {
-        _ = writeln!(text, "\nfurther errors behind the first: {}", listed(&later));
-    }
-    let inherited = of("inherited");
-    if !inherited.is_empty() {
-        _ = writeln!(text, "\ninherited: {}", listed(&inherited));
+    let names = |places: &[usize]| places.iter().map(|&at| named(&report.tasks[at])).collect::<Vec<_>>();
+    let firsts: HashSet<usize> = report.first_wrong.iter().map(|first| first.task).collect();
+    for (verdict, what) in [
+        ("introduced", "further errors downstream of the first"),
+        ("here_or_upstream", "also wrong, here or upstream"),
+        ("inherited", "inherited"),
+    ] {
+        let tasks: Vec<usize> = of(verdict).into_iter().filter(|at| !firsts.contains(at)).collect();
+        if !tasks.is_empty() {
+            _ = writeln!(text, "\n{what}: {}", listed(&names(&tasks)));
+        }
     }
 }
 
 fn unknown(text: &mut String, report: &Report) {
-    let unknown: Vec<&TaskReport> = report.tasks.iter().filter(|task| task.verdict == "unknown").collect();
     let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
-    for task in unknown {
-        let why = task.why.first().map_or("nobody knows why", String::as_str);
-        match reasons.iter_mut().find(|(reason, _)| *reason == why) {
-            Some((_, tasks)) => tasks.push(named(task)),
-            None => reasons.push((why, vec![named(task)])),
-        }
+    let mut places: HashMap<&str, usize> = HashMap::new();
+    for task in report.tasks.iter().filter(|task| task.verdict == "unknown") {
+        let why = task.why.first().map_or("it is not known why", String::as_str);
+        let at = *places.entry(why).or_insert_with(|| {
+            reasons.push((why, Vec::new()));
+            reasons.len() - 1
+        });
+        reasons[at].1.push(named(task));
     }
-    for (reason, tasks) in reasons {
+    let more = reasons.len().saturating_sub(LISTED);
+    for (reason, tasks) in reasons.into_iter().take(LISTED) {
         _ = writeln!(text, "unknown because {reason}: {}", listed(&tasks));
+    }
+    if more > 0 {
+        _ = writeln!(text, "and {more} more reasons; --json lists them");
     }
 }
 
@@ -189,7 +282,7 @@ pub fn pairs(report: &Report, all: bool) -> String {
         "STAGE",
         "ARG",
         "AGREEMENT",
-        "BEYOND",
+        "WRONG",
         "MAX ABS",
         "REL L2",
     ]);
@@ -221,6 +314,7 @@ pub fn pairs(report: &Report, all: bool) -> String {
         _ = writeln!(text, "{left_out} pairs are equal bit for bit; --all shows them");
     }
     unaligned(&mut text, report);
+    damaged(&mut text, report);
     unknown(&mut text, report);
     _ = writeln!(text, "\n{}", verdict(report));
     text

@@ -179,6 +179,8 @@ function paint() {
   const least = {
     clean: 1,
     unknown: 2,
+    damaged: 7,
+    here_or_upstream: 11,
     inherited: data.counts.inherited > MANY ? 2 : 7,
     introduced: data.counts.introduced > MANY ? 3 : 11,
   };
@@ -384,7 +386,7 @@ canvas.addEventListener("keydown", event => {
 const legend = by("legend"),
   views = [];
 for (const name of [...VERDICTS].reverse())
-  legend.append(el("span", "", tag(name), el("strong", "", count(data.counts[name])), " " + name));
+  legend.append(el("span", "", tag(name), el("strong", "", count(data.counts[name])), " " + name.replaceAll("_", " ")));
 legend.append(el("span", "grow"));
 const offer = (text, members) => {
   const it = button(text, "", () => {

@@ -6,7 +6,7 @@ const data = JSON.parse(by("data").textContent),
   tasks = data.tasks,
   count = n => n.toLocaleString("en");
 const MANY = 300,
-  VERDICTS = ["clean", "unknown", "inherited", "introduced"];
+  VERDICTS = ["clean", "unknown", "damaged", "inherited", "here_or_upstream", "introduced"];
 // Text from the report only ever becomes text: kernels and files may be named like markup.
 function el(name, className, ...inside) {
   const e = document.createElement(name);
@@ -28,7 +28,7 @@ const items = lines => {
 const id = t => tasks[t][0],
   kernel = t => tasks[t][1],
   verdict = t => tasks[t][2],
-  wrong = t => verdict(t) === "introduced" || verdict(t) === "inherited";
+  wrong = t => ["introduced", "inherited", "here_or_upstream"].includes(verdict(t));
 const everybody = tasks.map((_, t) => t),
   into = tasks.map(() => []),
   out = tasks.map(() => []);
@@ -58,7 +58,9 @@ function what(t) {
 }
 
 // The answer.
-const word = { agree: "AGREE", differ: "DIFFER", unjudged: "NOT JUDGED" }[data.verdict];
+const word = { agree: "AGREE", differ: "DIFFER", damaged: "DAMAGED", failed: "FAILED", unjudged: "NOT JUDGED" }[
+  data.verdict
+];
 document.title = [
   "argus find",
   word,
@@ -70,18 +72,26 @@ by("with").textContent =
   data.compared_with +
   (data.other ? ": " + data.other : "") +
   "; the end result " +
-  { agrees: "agrees", differs: "differs", unknown: "was not compared" }[data.end_result];
+  {
+    agrees: "agrees",
+    partly_agrees: "agrees as far as it was compared",
+    differs: "differs",
+    affected: "follows from wrong values",
+    unknown: "was not compared",
+  }[data.end_result];
 const answer = (...inside) => by("answers").append(el("div", "answer " + data.verdict, ...inside)),
   firsts = data.first_wrong,
   AT_ONCE = 3;
 // For a shell.
 const quoted = path => (/^[\w@%+=:,./-]+$/.test(path) ? path : "'" + path.replaceAll("'", "'\\''") + "'");
 const behind = n =>
-  n === 0
-    ? "No other wrong task lies behind it."
-    : n === 1
-      ? "1 wrong task lies behind it."
-      : count(n) + " wrong tasks lie behind it.";
+  n === null
+    ? ""
+    : n === 0
+      ? "No wrong task is downstream of it."
+      : n === 1
+        ? "1 wrong task is downstream of it."
+        : count(n) + " wrong tasks are downstream of it.";
 for (const first of firsts.slice(0, AT_ONCE)) {
   const looks = first.outputs.flatMap(output => output.looks_like.slice(0, 1));
   answer(
@@ -89,21 +99,34 @@ for (const first of firsts.slice(0, AT_ONCE)) {
       "b",
       "",
       first.kernel || "A task without a kernel",
-      " introduced ",
-      firsts.length > 1 ? "an error" : "the error",
+      first.verdict === "introduced"
+        ? " introduced " + (firsts.length > 1 ? "an error" : "the error")
+        : " is wrong, here or upstream",
     ),
     " ",
     button(first.id, "link", () => choose(first.task, true)),
-    el("div", "", "First wrong task: no error was introduced before it. " + behind(first.downstream)),
+    el("div", "", "First wrong task: no task before it is known to be wrong. " + behind(first.downstream)),
+    ...(first.why ? [el("div", "", "It may have been made upstream: " + first.why + ".")] : []),
+    ...(first.suspects.length
+      ? [
+          el(
+            "div",
+            "",
+            "Suspects: ",
+            first.suspects.slice(0, 12).map(named).join(", ") +
+              (first.suspects.length > 12 ? " and " + count(first.suspects.length - 12) + " more" : ""),
+          ),
+        ]
+      : []),
     ...looks.map(look => el("div", "", "Looks like ", el("strong", "", look))),
-    el("div", "dim", "Next: ", el("code", "", `argus replay ${quoted(data.dump)} --task ${first.id}`)),
+    el("div", "dim", "Next: ", el("code", "", `argus replay ${quoted(data.dump)} --task ${first.id}${data.repeat}`)),
   );
 }
 if (firsts.length > AT_ONCE) {
   const kernels = new Map();
   tasks.forEach((_, t) => {
     const sums = kernels.get(kernel(t)) || [0, 0];
-    kernels.set(kernel(t), [sums[0] + (verdict(t) === "introduced"), sums[1] + 1]);
+    kernels.set(kernel(t), [sums[0] + wrong(t), sums[1] + 1]);
   });
   const guilty = [...kernels].filter(([, sums]) => sums[0]).sort((a, b) => b[1][0] - a[1][0]);
   answer(
@@ -111,7 +134,7 @@ if (firsts.length > AT_ONCE) {
     ...guilty
       .slice(0, 4)
       .map(([name, [bad, all]]) =>
-        el("div", "", `${name || "no kernel"}: ${count(bad)} of ${count(all)} tasks introduced one`),
+        el("div", "", `${name || "no kernel"}: ${count(bad)} of ${count(all)} tasks are wrong`),
       ),
   );
 }
@@ -121,7 +144,9 @@ if (!firsts.length)
       "b",
       "",
       {
-        agree: "All " + count(tasks.length) + " tasks are clean",
+        agree: "All that was compared agrees: " + count(data.judged) + " of " + count(data.judgeable) + " tasks",
+        damaged: "Records are damaged; nothing that could be judged is wrong",
+        failed: "The run failed: " + data.failure,
         differ: "Values differ, and no task is known to have introduced it",
         unjudged: "Nothing is known to be wrong, and not everything could be judged",
       }[data.verdict],
@@ -214,7 +239,7 @@ function heat(map) {
           ? `color-mix(in oklab, var(--hot) ${Math.round(100 * part)}%, var(--cold))`
           : "var(--clean)";
     const place = `row ${row(r)}, column ${column(c)}`, largest = error === null ? "not finite" : short(error);
-    const title = `${place}: ${map.beyond[at]} beyond the tolerance, largest error ${largest}`;
+    const title = `${place}: ${map.beyond[at]} out of tolerance, largest error ${largest}`;
     body += rect(left + c * size, top + r * high, size, high, fill, title);
   });
   let lines = "";
@@ -238,7 +263,7 @@ function heat(map) {
       el(
         "span",
         "",
-        "beyond it: ",
+        "out of tolerance: ",
         ...(most > least ? [short(10 ** least), el("span", "scale")] : [tag("hot")]),
         short(10 ** most),
       ),
