@@ -44,7 +44,7 @@ impl DType {
         DType::Fp4E2M1,
     ];
 
-    /// The type with this number, or `None` for a number nobody assigned.
+    /// The type with this number, or `None` for a number that is not assigned.
     pub const fn from_raw(raw: u8) -> Option<DType> {
         if (raw as usize) < Self::ALL.len() { Some(Self::ALL[raw as usize]) } else { None }
     }

@@ -15,7 +15,7 @@
 //! assert_eq!(row.data_addr(), Some(0x1000 + 2 * 8 * 4));
 //! assert_eq!((column.shape(), column.stride()), (&[4, 1][..], &[8, 1][..]));
 //!
-//! // Whoever writes the row must wait for readers of the column, and replaces nothing but itself.
+//! // The code that writes the row must wait for readers of the column, and replaces nothing but itself.
 //! assert_eq!(row.overlap(&column), Overlap::Partial);
 //! assert_eq!(matrix.overlap(&row), Overlap::Covers);
 //! assert_eq!(row.overlap(&matrix.view(&[1, 8], &[3, 0])?), Overlap::None);

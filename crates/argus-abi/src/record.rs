@@ -14,7 +14,7 @@ macro_rules! spelled_enum {
             /// Every value, in the order of their numbers.
             pub const ALL: &[$name] = &[$($name::$variant,)+];
 
-            /// The value with this number, or `None` for a number nobody assigned.
+            /// The value with this number, or `None` for a number that is not assigned.
             pub const fn from_raw(raw: u8) -> Option<Self> {
                 match raw { $($number => Some(Self::$variant),)+ _ => None }
             }

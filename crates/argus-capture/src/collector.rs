@@ -80,7 +80,7 @@ pub struct Collector<L: RingSource, S: Sink> {
     sink_usable: bool,
     failure: Option<CaptureError>,
     tallies: Arc<[Tally]>,
-    /// Set when nobody will record any more.
+    /// Set when nothing will record any more.
     stop: Arc<AtomicBool>,
     unflushed: bool,
     last_flush: Instant,

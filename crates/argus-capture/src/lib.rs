@@ -59,7 +59,7 @@
 //!
 //! * **Nothing is cut, nothing is overwritten.** A payload of any size passes through a ring of any size in
 //!   pieces and reaches the sink whole. A full ring makes its recorder wait; waiting is counted and visible
-//!   ([`CaptureStatus::is_waiting`]), so that nobody takes it for a stuck run.
+//!   ([`CaptureStatus::is_waiting`]), so that nothing takes it for a stuck run.
 //! * **Every loss is counted.** What a recorder was given and a sink did not take is in the [`argus_facts::Ledger`], as
 //!   the difference of the two: a collector that died, a sink that failed, capture memory that was too
 //!   small. No recorder waits for a collector that is gone.

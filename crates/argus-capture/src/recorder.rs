@@ -22,7 +22,7 @@ use crate::ring_memory::ProducerHalf;
 pub enum WhenFull {
     /// Waits until the collector has made room, or is gone.
     Wait,
-    /// Counts what does not fit and goes on: nobody reads before the run has ended.
+    /// Counts what does not fit and continues: nothing reads before the run has ended.
     Lose,
 }
 
@@ -45,7 +45,7 @@ pub struct RingRecorder<B: Backoff> {
     ring: ProducerHalf,
     backoff: B,
     when_full: WhenFull,
-    /// Nobody reads any more; never wait again.
+    /// Nothing reads any more; never wait again.
     gone: bool,
 }
 
@@ -65,7 +65,7 @@ impl<B: Backoff> RingRecorder<B> {
         self.number
     }
 
-    /// Whether the collector takes entries while the run goes on.
+    /// Whether the collector takes entries during the run.
     pub fn is_read_meanwhile(&self) -> bool {
         self.when_full == WhenFull::Wait
     }
@@ -175,14 +175,14 @@ impl<B: Backoff> RingRecorder<B> {
         self.push(entry.as_bytes(), &mut Gather::nothing())
     }
 
-    /// An entry whose payload goes into the ring as a whole: bytes first, so that whoever sees the entry
+    /// An entry whose payload goes into the ring as a whole: bytes first, so that the side that sees the entry
     /// finds them.
     fn push(&mut self, entry: &[u8], gather: &mut Gather) -> Recorded {
         if !self.reserve(1, gather.left()) {
             self.lose(1, gather.left());
             return Recorded::Lost;
         }
-        // In pieces, so that whoever watches sees that a large one makes progress.
+        // In pieces, so that the monitor sees that a large one makes progress.
         while gather.left() > 0 {
             let len = gather.left().min(Self::LARGEST_PIECE);
             self.ring.push_payload(len, |piece| gather.fill(piece));
@@ -201,7 +201,7 @@ impl<B: Backoff> RingRecorder<B> {
         while gather.left() > 0 {
             let len = gather.left().min(piece);
             if !self.reserve(0, len) {
-                // The entry itself is in the ring and counts as lost because nobody will take it out.
+                // The entry itself is in the ring and counts as lost because nothing will take it out.
                 self.lose(0, gather.left());
                 return Recorded::Lost;
             }

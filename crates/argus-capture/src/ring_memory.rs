@@ -3,7 +3,7 @@
 //! This is the only place in the crate that touches raw memory. It lends exactly the bytes that
 //! [`argus_sync::ring`] says belong to the side that asks; positions are wrapped and cut at the ring's end
 //! here, so no counter, however wrong, leads outside the rings. The region is not device memory: no address
-//! that a kernel may use leads into it, so what is lent here is lent to nobody else. Any region will do that is
+//! that a kernel may use leads into it, so what is lent here is lent to nothing else. Any region will do that is
 //! large enough and aligned, also one that another process has mapped too.
 #![allow(unsafe_code)]
 
@@ -85,9 +85,9 @@ pub struct RingMap {
 pub type Handles = (ProducerHalf, ConsumerHalf, RingMap);
 
 /// Makes a fresh ring in `region`: its two halves, one each, and a map for those who only look at the
-/// control block. `None` if the region is too small, not aligned, or already in somebody else's hands.
+/// control block. `None` if the region is too small, not aligned, or already in another owner's hands.
 pub fn create(mut region: Arc<Region>, layout: RingLayout, ring: u16) -> Option<Handles> {
-    // Nobody else has a ring in it.
+    // Nothing else has a ring in it.
     Arc::get_mut(&mut region)?;
     let map = RingMap::over(region, layout)?;
     let control = RingControl::new(layout.shape(ring));
@@ -108,7 +108,7 @@ impl RingMap {
     }
 
     pub fn control(&self) -> &RingControl {
-        // SAFETY: `over` checked room and alignment, the region keeps the memory alive, and whoever maps it
+        // SAFETY: `over` checked room and alignment, the region keeps the memory alive, and the side that maps it
         // writes the words of a control block atomically and its shape never again after `create`. Every bit
         // pattern is a control block.
         unsafe { self.region.base().cast::<RingControl>().as_ref() }
@@ -326,7 +326,7 @@ mod tests {
         let file = rustix::fs::memfd_create(c"argus-ring", rustix::fs::MemfdFlags::CLOEXEC).unwrap();
         let file = File::from(file);
         file.set_len(LAYOUT.total_bytes()).unwrap();
-        // SAFETY: nobody but this test has the file, and it touches these bytes as rings do.
+        // SAFETY: nothing but this test has the file, and it touches these bytes as rings do.
         let map = || Region::over(unsafe { MmapMut::map_mut(&file) }.unwrap()).unwrap();
 
         let (mut producer, ..) = create(Arc::new(map()), LAYOUT, 3).unwrap();

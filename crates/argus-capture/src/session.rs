@@ -23,9 +23,9 @@ pub type Recorder = RingRecorder<HostBackoff>;
 /// How the host comes by what the device has recorded.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum TransportKind {
-    /// The rings are mapped and read in place while the run goes on.
+    /// The rings are mapped and read in place during the run.
     Mapped,
-    /// What is new is copied while the run goes on.
+    /// What is new is copied during the run.
     Copied,
     /// Everything is copied when the run has ended; what did not fit by then is lost, and counted.
     AfterSync,
@@ -47,10 +47,10 @@ impl CaptureConfig {
     pub const RING_BYTES: usize = 4 << 20;
     /// Entries for some tens of microseconds at the fastest rate they can come.
     pub const RING_ENTRIES: usize = 4096;
-    /// Memory per ring of [`TransportKind::AfterSync`] if nobody says otherwise.
+    /// Memory per ring of [`TransportKind::AfterSync`] by default.
     pub const AFTER_SYNC_BYTES: usize = 256 << 20;
 
-    /// Rings of the usual size, collected while the run goes on.
+    /// Rings of the usual size, collected during the run.
     pub fn streaming(rings: usize, transport: TransportKind) -> CaptureConfig {
         CaptureConfig {
             rings,
@@ -99,7 +99,7 @@ type Ended<S> = (S, Option<CaptureError>);
 type Work<S> = Box<dyn FnOnce() -> Ended<S> + Send>;
 
 enum Collecting<S> {
-    /// While the run goes on.
+    /// During the run.
     Now(JoinHandle<Ended<S>>),
     /// When it has ended.
     Later(Work<S>),
@@ -218,8 +218,8 @@ impl<S: Sink> Drop for Session<S> {
         self.stop.store(true, Ordering::Release);
         if let Collecting::Now(thread) = std::mem::replace(&mut self.collecting, Collecting::Done) {
             thread.thread().unpark();
-            // Joined so that nothing of an abandoned capture goes on. Its outcome is of no interest to
-            // somebody who abandons it.
+            // Joined so that nothing of an abandoned capture continues. Its outcome is of no interest to
+            // a caller that abandons it.
             let _ = thread.join();
         }
     }

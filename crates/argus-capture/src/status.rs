@@ -1,4 +1,4 @@
-//! What others may ask about a capture while it goes on.
+//! What others may ask about a capture during the run.
 
 use std::sync::atomic::Ordering;
 
@@ -33,7 +33,7 @@ impl CaptureStatus {
         self.rings.iter().any(|ring| ring.control().producer.waiting.load(Ordering::Relaxed) != 0)
     }
 
-    /// How far it is. A run during which this changes is not stuck either, even if nobody happens to wait at
+    /// How far it is. A run during which this changes is not stuck either, even if nothing happens to wait at
     /// the moments of asking.
     pub fn progress(&self) -> Progress {
         let mut sum = Progress::default();

@@ -46,7 +46,7 @@ pub trait RingSource: Send {
     /// Whether nothing will follow and everything was taken.
     fn is_finished(&self) -> bool;
 
-    /// Tells the device that nobody reads any more. Must not panic.
+    /// Tells the device that nothing reads any more. Must not panic.
     fn abandon(&mut self);
 }
 

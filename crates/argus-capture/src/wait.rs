@@ -74,7 +74,7 @@ impl Idle {
         self.nap() == Some(Self::LONGEST_NAP)
     }
 
-    /// Passes some time, at most `longest`. Whether somebody rang.
+    /// Passes some time, at most `longest`. Whether the bell rang.
     pub fn pause(&mut self, longest: Duration) -> bool {
         let nap = self.nap();
         let spin = self.rounds < SPINS;

@@ -21,7 +21,7 @@ pub struct Chip {
     pub counter_hz: u64,
     /// Clock of the cores.
     pub core_mhz: u32,
-    /// How captured entries leave the device while a run goes on.
+    /// How captured entries leave the device during the run.
     pub capture_path: CapturePath,
     pub vector_unit: VectorUnit,
     pub moves: Moves,

@@ -42,7 +42,7 @@ pub use names::{ChipError, listed};
 /// Every chip that can be asked for by name.
 pub const CHIPS: [&Chip; 2] = [&A2A3SIM, &A5SIM];
 
-/// The chip that is meant when nobody names one.
+/// The chip that is meant when none is named.
 pub const DEFAULT_CHIP: &Chip = CHIPS[0];
 
 const _: () = {

@@ -43,7 +43,7 @@ pub struct Expected {
 
 /// Kernels as they should be: what a task's outputs follow from its inputs.
 pub trait References: Sync {
-    /// The outputs that this call should have, in the order of their slots, or why nobody knows.
+    /// The outputs that this call should have, in the order of their slots, or why they are unknown.
     fn expected(&self, call: &Call<'_>) -> Result<Vec<Expected>, NoReference>;
 }
 

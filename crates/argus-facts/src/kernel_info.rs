@@ -15,7 +15,7 @@ pub struct KernelInfo {
     pub abi: KernelAbi,
 }
 
-/// The kernels of a task by number, in the order of its members; empty where nobody knows them.
+/// The kernels of a task by number, in the order of its members; empty where unknown.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct FuncIds {
     ids: [i32; 3],

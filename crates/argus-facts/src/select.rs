@@ -62,7 +62,7 @@ pub trait Subject {
     fn role(&self) -> Role;
     fn kind(&self) -> Kind;
     fn arg(&self) -> u32;
-    /// `None` for a type that nobody knows.
+    /// `None` for a type that is not known.
     fn dtype(&self) -> Option<DType>;
     fn bytes(&self) -> u64;
 }

@@ -45,7 +45,7 @@ impl TaskInfo {
         }
     }
 
-    /// What a device's entry says; `None` if its state is a number that nobody assigned.
+    /// What a device's entry says; `None` if its state is a number that is not assigned.
     pub fn from_entry(entry: &TaskEntry) -> Option<TaskInfo> {
         Some(TaskInfo {
             id: TaskId::from_raw(entry.task_id),

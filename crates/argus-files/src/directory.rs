@@ -34,7 +34,7 @@ impl Stage {
     }
 
     /// Gives `name`, a file or directory on the stage, its place. A file is replaced; a directory only if it is
-    /// empty, whoever made it meanwhile.
+    /// empty, even if another process made it meanwhile.
     pub fn publish(&self, name: &str, target: &Path) -> io::Result<()> {
         fs::rename(self.path().join(name), target)
     }

@@ -1,7 +1,7 @@
 //! Files and directories that appear whole or not at all.
 //!
 //! Both are written under another name beside the one they will get, so that a rename is all that is left to
-//! do. Whoever gives up on the way, or drops what they have, leaves nothing behind; only a process that is killed
+//! do. Code that gives up on the way, or drops what it has, leaves nothing behind; only a process that is killed
 //! leaves the other name, which begins with a dot.
 //!
 //! ```

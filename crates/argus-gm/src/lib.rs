@@ -1,7 +1,7 @@
 //! Global memory of a simulated device.
 //!
 //! Device addresses are addresses of this process, so that kernels in shared objects can follow them like
-//! the reference's do. Nothing outside this crate turns such an address into a pointer: everybody else
+//! the reference's do. Nothing outside this crate turns such an address into a pointer: all other code
 //! asks for bytes to be copied in or out, and every copy is checked against the allocations there are.
 //! A [`Region`] is memory beside it, which no device address leads to.
 //!
@@ -31,7 +31,7 @@
 //! # Poison
 //!
 //! Fresh memory is filled with [`Fill::Poison`]: the byte 0xFF, a NaN in every float type, so that reading
-//! what nobody wrote shows in the result, and shows the same way each time.
+//! what was never written shows in the result, and shows the same way each time.
 
 mod memory;
 mod raw;

@@ -47,7 +47,7 @@ struct Allocation {
     len: u64,
     /// Held for its lifetime only; access goes through `raw`.
     _region: Region,
-    /// Held by whoever reads, changes and writes back.
+    /// Held by the code that reads, changes and writes back.
     updates: Mutex<()>,
 }
 
@@ -250,7 +250,7 @@ mod tests {
         assert!(window.write(buffer.addr + 23, &[1, 1]).is_err());
     }
 
-    /// Stores of less than a word leave the bytes beside them to whoever writes those at the same time.
+    /// Stores of less than a word leave the bytes beside them to the code that writes those at the same time.
     #[test]
     fn neighbours_in_a_word_lose_nothing() {
         let memory = GlobalMemory::new();

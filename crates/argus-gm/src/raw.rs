@@ -150,7 +150,7 @@ fn replace(word: &AtomicU64, from: usize, with: &[u8]) {
 /// the returned reference.
 #[inline]
 unsafe fn word_at<'a>(addr: u64) -> &'a AtomicU64 {
-    // SAFETY: live, in range and aligned by the caller's promise. Nobody makes a reference to these bytes other
+    // SAFETY: live, in range and aligned by the caller's promise. Nothing makes a reference to these bytes other
     // than this one, so all accesses by Rust code are atomic and of this size.
     unsafe { AtomicU64::from_ptr(addr as usize as *mut u64) }
 }

@@ -1,6 +1,6 @@
 //! Memory that is owned, and nothing more.
 //!
-//! A region is owned by whoever made it. A look-up of a device address finds it only if a [`GlobalMemory`] made
+//! A region is owned by the code that made it. A look-up of a device address finds it only if a [`GlobalMemory`] made
 //! it part of itself; any other region, such as a capture ring's, is out of reach for kernels.
 //!
 //! [`GlobalMemory`]: crate::GlobalMemory
@@ -43,7 +43,7 @@ impl Region {
         Ok(Region { base, len, _memory: memory })
     }
 
-    /// Memory that somebody else has mapped, for example to share it with another process. `None` unless it
+    /// Memory that the caller has mapped, for example to share it with another process. `None` unless it
     /// begins and ends at a whole word.
     pub fn over(mut map: MmapMut) -> Option<Region> {
         let base = NonNull::new(map.as_mut_ptr())?;
@@ -64,7 +64,7 @@ impl Region {
 
     /// Writes one byte value over all of it.
     pub(crate) fn fill(&mut self, value: u8) {
-        // SAFETY: these bytes are ours, and nobody else can touch them while the region is borrowed for writing.
+        // SAFETY: these bytes are ours, and nothing else can touch them while the region is borrowed for writing.
         unsafe { self.base.write_bytes(value, self.len as usize) };
     }
 }

@@ -14,7 +14,7 @@ pub struct TaskAccount {
     /// Completed tasks, and [`WHOLE`].
     completed: AtomicU64,
     /// Tasks that are ready or running, or whose completion is being worked off. At zero nothing can change
-    /// unless the orchestration goes on.
+    /// unless the orchestration continues.
     in_flight: AtomicU64,
 }
 
@@ -33,7 +33,7 @@ impl TaskAccount {
         self.submitted.fetch_add(1, Relaxed);
     }
 
-    /// A task has become ready. Relaxed: whoever makes it so is the orchestration, which sees its own count,
+    /// A task has become ready. Relaxed: the thread that makes it so is the orchestration, which sees its own count,
     /// or completes another task, which stays in flight until after this.
     #[inline]
     pub fn enter_flight(&self) {
@@ -45,7 +45,7 @@ impl TaskAccount {
     #[inline]
     #[must_use]
     pub fn complete(&self) -> bool {
-        // SYNC POINT: releases what the task did to whoever sees it counted; acquires, for the last one, what
+        // SYNC POINT: releases what the task did to the thread that sees it counted; acquires, for the last one, what
         // the others did and how many there are.
         let before = self.completed.fetch_add(1, order!("account.complete", AcqRel));
         // SYNC POINT: after the count, so that in silence every completion is counted.
@@ -62,7 +62,7 @@ impl TaskAccount {
     }
 
     fn is_all(&self, completed: u64) -> bool {
-        // Relaxed: final once the graph is whole, and seen by whoever acquired that.
+        // Relaxed: final once the graph is whole, and seen by the thread that acquired that.
         completed == self.submitted.load(Relaxed) | WHOLE
     }
 

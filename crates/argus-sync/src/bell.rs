@@ -19,7 +19,7 @@ const EPOCH: u64 = SLEEPERS + 1;
 #[derive(Clone, Copy, Debug)]
 pub struct Ticket(u64);
 
-/// Everything that changes `state` is a read-modify-write, so a release by one ring reaches whoever acquires
+/// Everything that changes `state` is a read-modify-write, so a release by one ring reaches the thread that acquires
 /// any later value. What a sleeper and a ringer owe each other beyond that is under the lock of `granted`.
 #[derive(Debug)]
 pub struct Bell {
@@ -57,13 +57,13 @@ impl Bell {
         self.wake_one(seen);
     }
 
-    /// Wakes everybody: the run has ended.
+    /// Wakes every thread: the run has ended.
     pub fn ring_all(&self) {
         let seen = self.advance();
         self.wake_all(seen);
     }
 
-    /// Announces news, which may enable work as well: wakes everybody if somebody sleeps until there is news,
+    /// Announces news, which may enable work as well: wakes every thread if a thread sleeps until there is news,
     /// otherwise one.
     #[inline]
     pub fn ring_news(&self) {
@@ -98,7 +98,7 @@ impl Bell {
         // Relaxed: handed over by the registration that follows.
         self.expectant.fetch_add(1, Relaxed);
         self.sleep(ticket, limit);
-        // Relaxed: whoever still counts it wakes more than it must.
+        // Relaxed: the thread that still counts it wakes more than it must.
         self.expectant.fetch_sub(1, Relaxed);
     }
 
@@ -160,7 +160,7 @@ impl Bell {
         self.state.load(Relaxed) / EPOCH != ticket.0
     }
 
-    /// Takes back the registration of a sleeper that nobody has claimed.
+    /// Takes back the registration of a sleeper that is not claimed.
     fn withdraw(&self) -> bool {
         self.state.fetch_update(Relaxed, Relaxed, |state| (state & SLEEPERS != 0).then(|| state - 1)).is_ok()
     }

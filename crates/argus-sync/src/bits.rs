@@ -4,7 +4,7 @@ use crate::order::order;
 use crate::primitives::atomic::{AtomicU64, Ordering::Relaxed};
 
 /// A set of the numbers below `64 * WORDS`. A hint, never the truth: what is marked is worth a look, and
-/// whoever looks clears the mark first.
+/// the thread that looks clears the mark first.
 #[derive(Debug)]
 pub struct Bits<const WORDS: usize> {
     words: [AtomicU64; WORDS],
@@ -19,7 +19,7 @@ impl<const WORDS: usize> Default for Bits<WORDS> {
 impl<const WORDS: usize> Bits<WORDS> {
     #[inline]
     pub fn mark(&self, number: usize) {
-        // SYNC POINT: whoever clears the mark sees what was done before it was set.
+        // SYNC POINT: the thread that clears the mark sees what was done before it was set.
         self.words[number / 64].fetch_or(1 << (number % 64), order!("bits.mark", Release));
     }
 

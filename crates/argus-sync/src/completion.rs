@@ -52,7 +52,7 @@ impl<T> Completion<T> {
         waiters
     }
 
-    /// Whoever sees that it is complete sees what was done before it completed.
+    /// The thread that sees that it is complete sees what was done before it completed.
     #[inline]
     pub fn is_complete(&self) -> bool {
         // SYNC POINT: pairs with the release in `complete`.

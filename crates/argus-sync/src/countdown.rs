@@ -26,7 +26,7 @@ impl Countdown {
         self.0.fetch_sub(1, order!("countdown.finish_one", AcqRel)) == 1
     }
 
-    /// Starts over. Only for whoever got `true` from [`Countdown::finish_one`], and nobody else counts yet.
+    /// Starts over. Only for the thread that got `true` from [`Countdown::finish_one`], and no other thread counts yet.
     pub fn restart(&self, count: u32) {
         self.0.store(count, Relaxed);
     }
@@ -42,7 +42,7 @@ impl Holds {
     }
 
     /// One more hold; false if there was none left, which is final. Relaxed: what is held was handed to the
-    /// caller by other means, and whoever frees it synchronises with the end of this hold.
+    /// caller by other means, and the thread that frees it synchronises with the end of this hold.
     #[inline]
     #[must_use]
     pub fn retain(&self) -> bool {
@@ -53,11 +53,11 @@ impl Holds {
     #[inline]
     #[must_use]
     pub fn let_go(&self) -> bool {
-        // SYNC POINT: whoever frees has seen every holder's last access.
+        // SYNC POINT: the thread that frees has seen every holder's last access.
         self.0.fetch_sub(1, order!("holds.let_go", AcqRel)) == 1
     }
 
-    /// Whether nobody holds it any more. Whoever sees that sees what all holders did before.
+    /// Whether no thread holds it any more. The thread that sees that sees what all holders did before.
     #[inline]
     pub fn is_free(&self) -> bool {
         // SYNC POINT: pairs with the release in `let_go`.

@@ -18,35 +18,35 @@ impl Default for FreeThreads {
 }
 
 impl FreeThreads {
-    /// A thread begins to look for work. Relaxed: a kernel that counts on nobody too many is merely careful.
+    /// A thread begins to look for work. Relaxed: a kernel that counts one thread too few is merely careful.
     pub fn join(&self) {
         self.free.fetch_add(1, Relaxed);
     }
 
     /// A thread stops looking for work while no kernel can count on it: before the first task, or when the
-    /// run has ended. Relaxed: nobody decides anything by it.
+    /// run has ended. Relaxed: no thread decides anything by it.
     pub fn leave(&self) {
         self.free.fetch_sub(1, Relaxed);
     }
 
-    /// A thread enters a kernel that may wait for a partner. True if nobody is left to run that partner: the
-    /// caller must hire somebody.
+    /// A thread enters a kernel that may wait for a partner. True if no thread is left to run that partner: the
+    /// caller must hire a thread.
     #[must_use]
     pub fn enter_waiting(&self) -> bool {
         self.waiting.fetch_add(1, Relaxed);
         // SYNC POINT: both this and `stop_helping` change one word, so one comes first; if this one does, the
-        // release makes the other see that somebody waits.
+        // release makes the other see that a thread waits.
         self.free.fetch_sub(1, order!("free_threads.enter_waiting", Release)) <= 1
     }
 
-    /// That kernel has ended. Relaxed: whoever still takes it for waiting hires one thread too many.
+    /// That kernel has ended. Relaxed: the thread that still takes it for waiting hires one thread too many.
     pub fn leave_waiting(&self) {
         self.free.fetch_add(1, Relaxed);
         self.waiting.fetch_sub(1, Relaxed);
     }
 
     /// A thread that helped for a while stops looking for work. True if a kernel that entered meanwhile may
-    /// have counted on it and nobody else is free: the caller must hire somebody.
+    /// have counted on it and no other thread is free: the caller must hire a thread.
     #[must_use]
     pub fn stop_helping(&self) -> bool {
         // SYNC POINT: pairs with the release in `enter_waiting`.

@@ -1,6 +1,6 @@
 //! How threads hand over to each other.
 //!
-//! Each type here is one hand-off: somebody leaves something behind, somebody else finds it, and nothing else
+//! Each type here is one hand-off: a thread leaves something behind, another thread finds it, and nothing else
 //! orders the two. None of them knows what is handed over. They lean on nothing, so that loom can try all
 //! interleavings of each in one small build: `cargo xtask loom`. Nothing else in the workspace has a loom
 //! configuration.
@@ -8,12 +8,12 @@
 //! | type | what it hands over |
 //! |---|---|
 //! | [`Mailbox`] | a payload from a control thread to a core, and the news that it is done |
-//! | [`ReadyQueue`] | what is ready, to whoever comes first |
+//! | [`ReadyQueue`] | what is ready, to the thread that comes first |
 //! | [`Bell`] | a wake-up that is not lost |
 //! | [`Bits`] | hints: where it is worth to look |
-//! | [`Countdown`], [`Holds`], [`Completion`] | the end of many things to the one who goes on |
+//! | [`Countdown`], [`Holds`], [`Completion`] | the end of many things to the thread that continues |
 //! | [`TaskAccount`] | how far a run is, and whether it can still change |
-//! | [`FreeThreads`] | whether somebody is left to run a partner |
+//! | [`FreeThreads`] | whether a thread is left to run a partner |
 //! | [`ring`] | entries and bytes of a capture ring, between threads or processes |
 //!
 //! Every ordering that is more than relaxed has a name, and for each half of it there is a model that fails

@@ -72,7 +72,7 @@ impl<P> Mailbox<P> {
         let mut payload = relock(self.payloads[token.slot()].lock());
         fill(&mut *payload);
         drop(payload);
-        // Relaxed: the slot's lock hands over the payload and all that came before it. Whoever has read the
+        // Relaxed: the slot's lock hands over the payload and all that came before it. The thread that has read the
         // token takes that lock after us, because it could not have read it otherwise.
         self.dispatch.store(token.0, Relaxed);
     }
@@ -102,7 +102,7 @@ impl<P> Mailbox<P> {
     /// Core side: reports that the token's task is done.
     #[inline]
     pub fn finish(&self, token: Token) {
-        // SYNC POINT: what the kernel wrote is visible to whoever acquires this in `condition`.
+        // SYNC POINT: what the kernel wrote is visible to the thread that acquires this in `condition`.
         self.condition.store(token.0 | FINISHED, order!("mailbox.finish", Release));
     }
 

@@ -20,7 +20,7 @@ mod weakened;
 
 use loom::cell::UnsafeCell;
 
-/// Memory that somebody writes and somebody else may read only after a hand-off.
+/// Memory that a thread writes and another thread may read only after a hand-off.
 struct Memory(UnsafeCell<u64>);
 
 impl Memory {

@@ -1,4 +1,4 @@
-//! What is ready and waits for somebody to take it.
+//! What is ready and waits for a thread to take it.
 
 use std::collections::VecDeque;
 
@@ -7,7 +7,7 @@ use crate::primitives::{Mutex, relock};
 
 /// A first-in-first-out queue whose emptiness can be read without its lock.
 ///
-/// The lock hands over what is in the queue; the length beside it is relaxed. Whoever misses a push because
+/// The lock hands over what is in the queue; the length beside it is relaxed. The thread that misses a push because
 /// of that is told by the bell that the pusher rings afterwards, and sees the length then.
 #[derive(Debug)]
 pub struct ReadyQueue<T> {

@@ -2,7 +2,7 @@
 //!
 //! Every counter only grows: it counts entries or bytes since the ring began, never positions. A position
 //! is a count modulo the capacity, so "full" and "empty" cannot be mistaken for each other and nothing needs
-//! a spare slot. Whoever owns a counter is its only writer:
+//! a spare slot. The thread that owns a counter is its only writer:
 //!
 //! ```text
 //!              consumed                published            consumed + capacity
@@ -66,7 +66,7 @@ pub struct ProducerLine {
 pub struct ConsumerLine {
     pub entries_consumed: AtomicU64,
     pub payload_consumed: AtomicU64,
-    /// 1: nobody reads any more, so nobody must wait.
+    /// 1: no thread reads any more, so no thread must wait.
     pub gone: AtomicU64,
 }
 
@@ -108,7 +108,7 @@ impl RingControl {
         }
     }
 
-    /// Tells the producer that nobody reads any more.
+    /// Tells the producer that nothing reads any more.
     pub fn abandon(&self) {
         // Relaxed: nothing is handed over; a producer that waits looks again and again.
         self.consumer.gone.store(1, Relaxed);
@@ -126,7 +126,7 @@ pub trait Backoff {
     fn end(&mut self) -> u64;
 }
 
-/// Nobody reads the ring any more.
+/// Nothing reads the ring any more.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Gone;
 

@@ -1,4 +1,4 @@
-//! Looking over a core's shoulder: somebody who is told of every instruction when it is complete.
+//! Looking over a core's shoulder: an observer that is told of every instruction when it is complete.
 
 use core::fmt;
 
@@ -7,7 +7,7 @@ use crate::fault::Fault;
 use crate::kernel::KernelResult;
 use crate::log::LogEntry;
 
-/// Somebody who looks at a core after each of its instructions.
+/// An observer that looks at a core after each of its instructions.
 ///
 /// It sees the core's memories through [`Core::peek`]. It issues no instructions of its own.
 pub trait Observer: fmt::Debug + Send {
@@ -22,12 +22,12 @@ impl Core {
         self.observer = Some(observer);
     }
 
-    /// Nobody is told any more; who was.
+    /// Removes the observer and returns it.
     pub fn take_observer(&mut self) -> Option<Box<dyn Observer>> {
         self.observer.take()
     }
 
-    /// Writes an instruction down and tells whoever observes.
+    /// Writes an instruction down and tells the observer.
     #[cold]
     pub(crate) fn tell(&mut self, index: u64, entry: LogEntry) -> KernelResult {
         let (opcode, site) = (entry.opcode, entry.location);

@@ -148,7 +148,7 @@ fn scatter<T: Element>(
     let [values, indices, ..] = &mut memory.scratch;
     let (values, indices) = (values.take::<T>(region.elements()), indices.take::<u32>(places));
     let (shape, stride) = (&dst.shape().shape, &dst.shape().stride);
-    // Between reading and writing an element nobody else may add.
+    // Between reading and writing an element nothing else may add.
     let _turn = dst.window().take_turn();
     let store = |offset: u64, value: T| {
         let addr = dst.address(offset);

@@ -212,7 +212,7 @@ fn put(scratch: &mut Scratch, dst: &Global, src: &Global, add: bool) -> KernelRe
 }
 
 fn add_elements<T: Element>(dst: &Global, src: &Global) -> KernelResult {
-    // Between reading and writing an element nobody else may add.
+    // Between reading and writing an element nothing else may add.
     let _turn = dst.window().take_turn();
     for_elements(dst.shape().shape, |index| {
         let (mut old, mut new) = (T::zeroed(), T::zeroed());

@@ -30,7 +30,7 @@ impl From<&'static Location<'static>> for Site {
     }
 }
 
-/// A line of a source that Rust's compiler does not know. The name becomes text only when somebody reads it.
+/// A line of a source that Rust's compiler does not know. The name becomes text only when it is read.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ForeignSite {
     pub file: &'static [u8],

@@ -216,7 +216,7 @@ fn add<T: Element>(
     let pitch = if dst.is_columnwise() { region.rows } else { region.cols };
     let staged = staged.take::<T>(region.elements());
     let current = current.take::<T>(region.elements());
-    // Between reading and writing an element nobody else may add.
+    // Between reading and writing an element nothing else may add.
     let _turn = dst.window().take_turn();
     dst.for_pieces(region, pitch, |at, len, addr| {
         let current = &mut current[..len];

@@ -57,7 +57,7 @@ pub struct Copied<C> {
     payload: Unread,
     looked: u64,
     last_look: Instant,
-    /// All bytes copied, for everybody to see.
+    /// All bytes copied, for every thread to see.
     copied: Arc<AtomicU64>,
 }
 

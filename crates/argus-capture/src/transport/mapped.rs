@@ -1,4 +1,4 @@
-//! The rings are mapped into the host, which reads them in place while the run goes on.
+//! The rings are mapped into the host, which reads them in place during the run.
 
 use super::{RingSource, check_counters, check_shape};
 use crate::error::CaptureError;

@@ -160,7 +160,7 @@ fn finishing_with_an_open_lane_is_a_failure_and_no_hang() {
         let (sink, account) = session.finish();
         assert!(matches!(account.failure, Some(CaptureError::StillOpen { ring: 1 })), "{account:?}");
         assert_eq!(sink.unwrap().items.len(), 1);
-        // It goes on into the void and waits for nobody.
+        // It continues into the void and waits for nothing.
         let mut kept = kept;
         let mut lost = 0;
         for id in 0..1_000_000 {

@@ -108,7 +108,7 @@ fn waiting_is_visible_while_it_lasts() {
     }
 }
 
-/// What came is collected and flushed soon although the run goes on, also after a long rest.
+/// What came is collected and flushed soon although the run continues, also after a long rest.
 #[test]
 fn an_idle_collector_reacts_and_flushes() {
     for transport in STREAMING {

@@ -12,7 +12,7 @@ use argus_gm::{Fill, GlobalMemory};
 
 pub const TRANSPORTS: [TransportKind; 3] =
     [TransportKind::Mapped, TransportKind::Copied, TransportKind::AfterSync];
-/// Those that collect while the run goes on, through rings that may be small.
+/// Those that collect during the run, through rings that may be small.
 pub const STREAMING: [TransportKind; 2] = [TransportKind::Mapped, TransportKind::Copied];
 
 /// xorshift: the same numbers each time.

@@ -86,7 +86,7 @@ fn what_is_counted_is_visible() {
     });
 }
 
-/// The last completion or the end of the orchestration ends the run, exactly one of them, and whoever does
+/// The last completion or the end of the orchestration ends the run, exactly one of them, and the thread that does
 /// sees what all tasks did.
 #[test]
 fn a_run_ends_exactly_once() {

@@ -35,7 +35,7 @@ fn ringing_for_all_wakes_every_sleeper() {
     });
 }
 
-/// A ring for all reaches everybody who slept when it rang, also if somebody who comes later takes one of the
+/// A ring for all reaches every thread that slept when it rang, also if a thread that comes later takes one of the
 /// wake-ups: the one who waits for a condition of its own must not be left behind.
 #[test]
 fn a_late_sleeper_leaves_nobody_behind() {

@@ -5,7 +5,7 @@ use loom::thread;
 use super::Memory;
 use crate::Bits;
 
-/// Two cores report; whoever takes the marks sees what each did before, and no report is lost or seen twice.
+/// Two cores report; the thread that takes the marks sees what each did before, and no report is lost or seen twice.
 #[test]
 fn taking_marks_sees_what_was_done_before_them() {
     loom::model(|| {

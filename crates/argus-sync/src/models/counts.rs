@@ -55,7 +55,7 @@ fn the_last_of_two_producers_releases_the_consumer() {
     });
 }
 
-/// Whoever sees that a task is complete sees what it wrote: the orchestration reads tensors then.
+/// The thread that sees that a task is complete sees what it wrote: the orchestration reads tensors then.
 #[test]
 fn a_seen_completion_shows_what_came_before() {
     loom::model(|| {
@@ -74,8 +74,8 @@ fn a_seen_completion_shows_what_came_before() {
     });
 }
 
-/// A creator's memory is kept while a consumer retains it, whoever lets go first, and freed exactly once, by
-/// somebody who sees that all others are done with it.
+/// A creator's memory is kept while a consumer retains it, whichever lets go first, and freed exactly once, by
+/// a thread that sees that all others are done with it.
 #[test]
 fn memory_is_given_up_exactly_once() {
     loom::model(|| {
@@ -102,7 +102,7 @@ fn memory_is_given_up_exactly_once() {
     });
 }
 
-/// Whoever finds that nobody holds the memory may reuse it, also if somebody else let go last.
+/// The thread that finds that no thread holds the memory may reuse it, also if another thread let go last.
 #[test]
 fn memory_found_free_may_be_reused() {
     loom::model(|| {

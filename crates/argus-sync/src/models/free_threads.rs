@@ -6,7 +6,7 @@ use loom::thread;
 use crate::FreeThreads;
 
 /// A worker enters a kernel that waits for a partner while the thread it counts on stops helping: one of the
-/// two hires somebody.
+/// two hires a thread.
 #[test]
 fn a_waiting_kernel_is_never_alone() {
     loom::model(|| {
@@ -30,8 +30,8 @@ fn a_waiting_kernel_is_never_alone() {
     });
 }
 
-/// Two workers enter such kernels at once and nobody else is there: one of them hires, and when whoever was
-/// hired stops, it finds somebody else.
+/// Two workers enter such kernels at once and no other thread is there: one of them hires, and when the thread that was
+/// hired stops, it finds another thread.
 #[test]
 fn two_waiting_kernels_have_somebody_to_count_on() {
     loom::model(|| {

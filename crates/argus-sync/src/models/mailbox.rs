@@ -45,7 +45,7 @@ fn payload_and_results_are_published() {
 }
 
 /// A control thread posts behind a running task. The core's next acknowledgement overwrites the finish of the
-/// first task, so it must publish what that task wrote: whoever sees it completes the first task.
+/// first task, so it must publish what that task wrote: the thread that sees it completes the first task.
 #[test]
 fn the_next_acknowledgement_publishes_the_task_before() {
     super::bounded(3, || {
@@ -113,7 +113,7 @@ fn an_acknowledgement_frees_the_slot_of_the_task_before() {
     });
 }
 
-/// A token is posted, then marked. Whoever clears the mark finds the token, and a mark that nobody has cleared
+/// A token is posted, then marked. The thread that clears the mark finds the token, and a mark that is not cleared
 /// stays for the next look.
 #[test]
 fn a_token_is_found_by_its_mark() {

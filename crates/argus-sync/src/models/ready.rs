@@ -34,7 +34,7 @@ fn nothing_is_lost_or_doubled() {
     });
 }
 
-/// A worker that finds the queue empty and sleeps is woken by the bell of whoever pushes, and then finds what
+/// A worker that finds the queue empty and sleeps is woken by the bell of the thread that pushes, and then finds what
 /// was pushed: the relaxed length is enough.
 #[test]
 fn a_push_and_its_bell_reach_a_sleeping_worker() {
