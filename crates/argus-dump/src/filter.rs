@@ -2,7 +2,7 @@
 //!
 //! Conditions are those that select what is captured, see [`argus_facts::select`], and two that only a dump
 //! can answer: `nan` and `index`. All of them must hold. What matches nothing is an error that says what there
-//! is, because an empty answer teaches nobody anything.
+//! is, because an empty answer teaches nothing.
 
 use std::collections::BTreeSet;
 use std::ops::RangeInclusive;

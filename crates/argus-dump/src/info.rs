@@ -93,7 +93,7 @@ pub enum RunStatus {
     Failed,
     /// The run was killed, or still went on: for a copy of the dump of such a run.
     Unfinished,
-    /// Nobody said how it ended: for a copy of a dump that does not tell.
+    /// It is not known how it ended: for a copy of a dump that does not tell.
     Unknown,
 }
 
@@ -116,7 +116,7 @@ pub struct RunEnd {
     pub ledger: Ledger,
     /// Faults that were made on purpose, free in form.
     pub injections: Vec<Value>,
-    /// When what ran where; empty if nobody knows.
+    /// When what ran where; empty if unknown.
     pub times: RunTimes,
 }
 

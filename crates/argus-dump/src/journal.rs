@@ -38,7 +38,7 @@
 //!
 //! The bodies' fields are laid out in the order of their declaration without gaps.
 //!
-//! An entry is appended after the payload bytes that it names. Whoever reads while the run goes on, or after
+//! An entry is appended after the payload bytes that it names. A reader that reads during the run, or after
 //! it was killed, believes entries up to the first whose checksum, number or kind is wrong; a journal without
 //! an end entry belongs to a run that is going on or was killed. Readers ignore zero-kind bytes at the end.
 //!

@@ -46,7 +46,7 @@
 //! | [`directory`] | where a run's files go |
 //! | [`journal`] | the journal: its format, its writer, its reader |
 //! | [`writer`] | the sink |
-//! | [`read`] | a dump that is being read, whoever wrote it |
+//! | [`read`] | a dump that is being read, whatever wrote it |
 //! | [`origin_file`] | the sources that a run's code came from |
 //! | [`filter`] | which records are meant |
 //! | [`verify`] | whether a dump is true |
@@ -77,7 +77,7 @@ mod timeline_file;
 pub mod verify;
 pub mod writer;
 
-/// What [`DumpWriter`] is: whoever writes a dump needs these calls.
+/// What [`DumpWriter`] is: code that writes a dump needs these calls.
 pub use argus_facts::Sink;
 pub use directory::RunDirectory;
 pub use error::{DumpError, Saved};

@@ -13,7 +13,7 @@ pub(crate) struct MappedFile(Option<Mmap>);
 
 impl MappedFile {
     pub(crate) fn open(path: &Path) -> io::Result<MappedFile> {
-        // Before it is opened: a pipe would make that wait for somebody to write.
+        // Before it is opened: a pipe would make that wait for a writer.
         if !fs::metadata(path)?.is_file() {
             return Err(io::Error::other("it is not a regular file"));
         }
@@ -25,11 +25,11 @@ impl MappedFile {
         if file.metadata()?.len() == 0 {
             return Ok(MappedFile(None));
         }
-        // SAFETY: bytes behind a slice must not change, and a map of a file cannot see to that itself: whoever
-        // may write the file can change or cut it. What is relied on is that nobody does so to what readers look
+        // SAFETY: bytes behind a slice must not change, and a map of a file cannot see to that itself: a process that
+        // may write the file can change or cut it. What is relied on is that nothing does so to what readers look
         // at. Our writer only appends, and never touches an entry or a payload again once an entry speaks of it;
-        // of a run that goes on, the bytes behind the last whole entry may still change, so readers copy an
-        // entry out and believe the copy only if its checksum is right. A dump that somebody overwrites while it
+        // of a run that is still active, the bytes behind the last whole entry may still change, so readers copy an
+        // entry out and believe the copy only if its checksum is right. A dump that another process overwrites while it
         // is read gives wrong values; one that is cut ends this process with SIGBUS at the first access behind
         // the new end. Nothing here prevents either.
         let map = unsafe { Mmap::map(file)? };

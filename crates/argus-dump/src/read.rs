@@ -1,6 +1,6 @@
 //! A dump that is being read: ours, or the reference's of any format version.
 //!
-//! What goes in: a directory that somebody else wrote. Every byte of it may be wrong; nothing here panics,
+//! What goes in: a directory that another process wrote. Every byte of it may be wrong; nothing here panics,
 //! allocates by a size that was not checked, or believes a range that the files do not have.
 //!
 //! A structure that is broken makes a dump unreadable, and so does an entry that cannot be represented, such as
@@ -19,7 +19,7 @@
 //! | `entry`, `statistics` | one entry of a manifest; and its statistics |
 //! | `row` | the entries of a manifest in memory |
 //! | `split` | a manifest read by several threads |
-//! | `json` | values that nobody vouches for |
+//! | `json` | values that cannot be trusted |
 //! | `graph_file` | tasks, kernels and edges of graph.json |
 //! | `run_facts` | what run.json says |
 //! | `error` | why a dump, or a payload of it, cannot be read |

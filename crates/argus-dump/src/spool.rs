@@ -2,7 +2,7 @@
 //!
 //! Jobs are carried out in the order in which they were handed over. That order is what the journal's
 //! promise rests on: payload first, then the entries that name it. The number of blocks bounds how far the
-//! thread may lag; whoever needs a block when all are on their way waits for the disk.
+//! thread may lag; a writer that needs a block when all are on their way waits for the disk.
 
 use std::fs::{File, OpenOptions};
 use std::io;
@@ -35,7 +35,7 @@ pub(crate) struct Target {
     direct: Option<File>,
     direct_refused: AtomicBool,
     written: AtomicU64,
-    /// Of the bytes written so far, where somebody will ask; such a file is written from its start to its end.
+    /// Of the bytes written so far, where it will be asked for; such a file is written from its start to its end.
     hasher: Option<Mutex<Box<Xxh3>>>,
 }
 
@@ -200,7 +200,7 @@ struct State {
 impl State {
     fn fail(&self, failure: Failure) {
         self.failure.lock().unwrap_or_else(PoisonError::into_inner).get_or_insert(failure);
-        // SYNC POINT: pairs with the load in `Spool::check`; whoever sees it finds the failure.
+        // SYNC POINT: pairs with the load in `Spool::check`; the thread that sees it finds the failure.
         self.failed.store(true, Ordering::Release);
     }
 }

@@ -43,7 +43,7 @@ pub struct DumpWriter {
     skipped: Vec<SkipRecord>,
 }
 
-/// The two files that grow while the run goes on.
+/// The two files that grow during the run.
 struct Files {
     payload: PayloadFile,
     journal: JournalFile,
@@ -131,7 +131,7 @@ impl DumpWriter {
         for kernel in &self.info.kernels {
             journal.kernel(spool, kernel)?;
         }
-        // Whoever finds the journal finds its header and the kernels in it.
+        // A reader that finds the journal finds its header and the kernels in it.
         self.files.hand_over()?;
         self.files.spool.wait()
     }

@@ -4,7 +4,7 @@
 //! of it. Elements of an output that are wrong make their bytes wrong, and no others; judged ones make them right
 //! or, where a task was judged by its own inputs alone, as good as those. An output that was not judged cleans
 //! nothing: wrong bytes stay wrong in it, unless the task created the tensor, in memory without a past. Memory
-//! that is used again for something that was judged accuses nobody. Dumps that know no addresses, and tasks whose
+//! that is used again for something that was judged accuses no task. Dumps that know no addresses, and tasks whose
 //! arguments were not captured, use the edges instead.
 
 use std::ops::Range;

@@ -1,7 +1,7 @@
 //! Two dumps, or a dump and its references, compared: metrics, alignment, the first wrong task.
 //!
 //! What comes in: a dump as `argus-dump` reads it, ours or the reference's, and what its values should be:
-//! another dump, a folder of arrays, or somebody who knows what a kernel makes of its inputs
+//! another dump, a folder of arrays, or a caller that knows what a kernel makes of its inputs
 //! ([`argus_facts::References`]). What goes out: for each task whether it is clean, introduced an error, inherited
 //! one, or cannot be judged and why; the tasks where errors begin; and what they look like.
 //!

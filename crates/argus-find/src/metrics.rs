@@ -2,7 +2,7 @@
 //!
 //! What comes in: two payloads of one dtype as a [`Pair`], and a [`Tolerance`]. What goes out: a
 //! [`Judgement`] (one pass near the speed of memory, for every pair) or [`Metrics`] (everything, for the
-//! pairs somebody looks at).
+//! pairs that are looked at).
 //!
 //! Guarantees:
 //! - An element agrees when `|actual - expected| <= atol + rtol * |expected|`, computed in f64 for floats.

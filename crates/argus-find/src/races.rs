@@ -2,7 +2,7 @@
 //!
 //! Whether such a pair ever gave a wrong value is another question: nothing keeps it from doing so. Tasks are
 //! taken in an order in which they can have run. For each byte it is enough to look at its last writer and at
-//! who read it since: whoever is ordered behind those is ordered behind everybody before. Memory that a task
+//! who read it since: a task that is ordered behind those is ordered behind every task before. Memory that a task
 //! created anew was free, so nothing before it counts.
 
 use std::collections::BTreeMap;

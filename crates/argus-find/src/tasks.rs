@@ -20,7 +20,7 @@ pub struct Supplied {
 pub struct Task {
     pub id: TaskId,
     pub func_ids: FuncIds,
-    /// Names of its kernels joined by `+`; empty if nobody knows them.
+    /// Names of its kernels joined by `+`; empty if unknown.
     pub kernel: String,
     pub blocks: u32,
     /// Indices of what it was given: records before dispatch, by argument.

@@ -1,7 +1,7 @@
 //! Which task of a dump: by its id, by the name of its kernel, or by the exact set of its kernels.
 //!
 //! Tasks are counted in the order of their ids, because the order of dispatch is another one in each run.
-//! Whoever asks for what is not there is told what is.
+//! A caller that asks for what is not there is told what is.
 
 use std::collections::BTreeMap;
 
@@ -55,9 +55,9 @@ pub enum SelectError {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Listed {
     pub task: TaskId,
-    /// Its kernels; empty where nobody says.
+    /// Its kernels; empty where unknown.
     pub func_ids: FuncIds,
-    /// `None` where nobody says.
+    /// `None` where unknown.
     pub blocks: Option<u32>,
 }
 
@@ -131,7 +131,7 @@ impl Listing {
         self.tasks.iter().any(|listed| !listed.func_ids.is_empty())
     }
 
-    /// The kernels by name, joined with `+`; by number where nobody named them.
+    /// The kernels by name, joined with `+`; by number where they have no names.
     pub fn kernel_names(&self, func_ids: &[i32]) -> String {
         joined_names(func_ids, |id| self.names.get(&id).map(String::as_str))
     }

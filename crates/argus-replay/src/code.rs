@@ -21,7 +21,7 @@ impl Code {
         Code { kernels: program.kernels.clone(), abi: program.orchestration.kernel_abi() }
     }
 
-    /// No kernel at all, for a task whose code nobody has: its arguments can still be read. How it takes them
+    /// No kernel at all, for a task whose code is not known: its arguments can still be read. How it takes them
     /// is what the dump says, else `otherwise`.
     pub fn unknown(dump: &Dump, otherwise: KernelAbi) -> Code {
         let recorded = dump.graph().and_then(|graph| graph.kernels.first());

@@ -1,6 +1,6 @@
 //! The verdict: what the task wrote against what was captured, bit by bit.
 //!
-//! The task runs twice, and bytes that nobody captured hold one pattern the first time and another the second.
+//! The task runs twice, and bytes that were not captured hold one pattern the first time and another the second.
 //! An element that keeps both patterns was not written. One that differs between the two runs without keeping
 //! them was computed from bytes that are not there. Neither can be found with one run.
 

@@ -144,7 +144,7 @@ fn fit(launch: &Launch, chip: &Chip) -> (Launch, u32) {
     (launch, needed.min(chip.clusters))
 }
 
-/// The same kernels, each with somebody who writes down what it does.
+/// The same kernels, each with an observer that writes down what it does.
 fn attend(kernels: &KernelTable, observers: &Arc<Observers>, logs: Option<&Arc<Logs>>) -> KernelTable {
     if !observers.is_open() && logs.is_none() {
         return kernels.clone();

@@ -1,6 +1,6 @@
 //! What would help someone whose task cannot be found or replayed.
 //!
-//! A hint says what to change. How that is typed belongs to whoever talks to the user.
+//! A hint says what to change. How that is typed belongs to the caller that talks to the user.
 
 use crate::choose::SelectError;
 use crate::error::ReplayError;

@@ -132,7 +132,7 @@ pub enum Observation {
     Operand { name: &'static str, place: String, dtype: DType, rows: u32, cols: u32, bytes: Vec<u8> },
 }
 
-/// What everybody who looks at one run shares.
+/// What every observer that looks at one run shares.
 #[derive(Debug)]
 pub(crate) struct Observers {
     memory: Arc<GlobalMemory>,
@@ -175,7 +175,7 @@ impl Observers {
         self.break_on_nan || !self.watches.is_empty() || !self.probes.is_empty()
     }
 
-    /// Somebody who looks at one core for the time of one kernel.
+    /// An observer that looks at one core for the time of one kernel.
     pub(crate) fn lookout(self: &Arc<Observers>, kernel: &Arc<str>, block: u32) -> Box<dyn Observer> {
         Box::new(Lookout {
             observers: Arc::clone(self),

@@ -24,7 +24,7 @@ const AROUND: u64 = 256 << 10;
 /// No address space is larger; a view that needs more is nonsense.
 const LARGEST: u64 = 1 << 47;
 
-/// What bytes hold that nobody captured.
+/// What bytes hold that were not captured.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Poison(pub u8);
 

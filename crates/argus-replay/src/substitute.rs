@@ -1,4 +1,4 @@
-//! Values for arguments that were not captured, or that somebody wants to be others.
+//! Values for arguments that were not captured, or that are to be different.
 //!
 //! What goes in: `SLOT=WHAT` as typed, where WHAT is a number, `random`, `random:SEED`, `zero` or the name of a
 //! `.npy` file. What goes out: the bytes of the slot's view. The same text gives the same bytes everywhere.

@@ -14,7 +14,7 @@ pub struct CapturedTask {
     pub identity: Identity,
     pub blocks: u32,
     pub abi: KernelAbi,
-    /// What memory that nobody wrote held in the run.
+    /// What memory that was never written held in the run.
     pub fill: Fill,
     /// Whether it ended in the run. If not, what was captured of its outputs proves nothing.
     pub completed: bool,

@@ -42,7 +42,7 @@ pub struct Device {
     chip: &'static Chip,
     /// Set when a kernel never gave its thread back: that thread may still touch this device's memory.
     abandoned: bool,
-    /// Set by anybody to end the run that goes on.
+    /// Set by any thread to end the current run.
     interrupt: Arc<AtomicBool>,
     watch: Watch,
     injected: Vec<Injected>,
@@ -70,7 +70,7 @@ pub struct RunReport {
 /// When captured entries leave the device.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Collect {
-    /// While the run goes on, through rings of this many entries and payload bytes each.
+    /// During the run, through rings of this many entries and payload bytes each.
     Streaming { entries: usize, payload_bytes: usize },
     /// When it has ended, out of this much memory per ring.
     AfterSync { memory_per_ring: usize },
@@ -140,12 +140,12 @@ impl Device {
         self.chip
     }
 
-    /// Setting the flag ends the run that goes on, soon and in order.
+    /// Setting the flag ends the current run, soon and in order.
     pub fn interrupt_flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.interrupt)
     }
 
-    /// Shows how far the run is that goes on.
+    /// Shows how far the current run is.
     pub fn watch(&self) -> Watch {
         self.watch.clone()
     }

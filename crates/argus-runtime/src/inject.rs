@@ -3,7 +3,7 @@
 //! An [`Injection`] names a kernel, which of its tasks, and what goes wrong there. It takes effect when the
 //! kernel has run and before anybody sees what it wrote: a capture records the wrong bytes as the task's
 //! output, consumers read them. What it did is told by [`Injected`]; an injection that did nothing is an error
-//! of the run, because whoever asked for it would draw wrong conclusions.
+//! of the run, because the user who asked for it would draw wrong conclusions.
 //!
 //! | file | subject |
 //! |---|---|

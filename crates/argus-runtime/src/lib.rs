@@ -54,7 +54,7 @@
 //! | [`device`] | one run from arguments to results; `monitor` watches it |
 //! | `structure` | the graph of a program, without its data |
 //! | [`inject`] | faults on purpose |
-//! | [`watch`] | a look at the run that goes on, for whoever shows progress |
+//! | [`watch`] | a look at the current run, for code that shows progress |
 //! | [`error`] | how a run fails |
 //!
 //! What it never does: keep global state, depend on the number of CPUs for progress, fail by a clock while

@@ -43,7 +43,7 @@ pub fn watch(scheduler: &Scheduler, limit: Duration, interrupt: &AtomicBool) -> 
             continue;
         }
         let now = Progress::now(scheduler);
-        // A producer that waits for the collector is not stuck: it goes on as soon as there is room.
+        // A producer that waits for the collector is not stuck: it continues as soon as there is room.
         let capturing = scheduler.capture().is_some_and(|capture| capture.status.is_waiting());
         if now != progress || capturing {
             progress = now;

@@ -78,12 +78,12 @@ pub struct Scheduler {
     pub bell: Bell,
     pub outcome: Outcome,
     pub crew: Crew,
-    /// None: nobody looks at tasks beside the scheduler.
+    /// None: nothing looks at tasks beside the scheduler.
     pub hooks: Option<Hooks>,
     /// Whether the hooks have a clock: asked so often that one look must do.
     timed: bool,
     control_threads: Vec<Mutex<ControlThread>>,
-    /// Cores with a token that nobody has taken yet.
+    /// Cores with a token that has not been taken yet.
     runnable: CoreBits,
     /// A cohort waits for cores: nothing else is dispatched until it has them.
     draining: AtomicBool,
@@ -130,7 +130,7 @@ impl Scheduler {
         self.hooks.as_ref()?.capture.as_ref()
     }
 
-    /// None: nobody wants to know when things happen.
+    /// None: times are not recorded.
     #[inline]
     fn clock(&self) -> Option<&Clock> {
         if cfg!(argus_without_hooks) || !self.timed {
@@ -255,7 +255,7 @@ impl Scheduler {
     pub fn pass(&self, worker: usize) -> bool {
         let mut progress = self.place_cohort();
         for offset in 0..self.control_threads.len() {
-            // A control thread that is locked is being stepped by somebody who will look again.
+            // A control thread that is locked is being stepped by a thread that will look again.
             if let Ok(mut control_thread) =
                 self.control_threads[(worker + offset) % self.control_threads.len()].try_lock()
             {
@@ -335,7 +335,7 @@ impl Scheduler {
 
     fn run_core(&self, core: usize) -> bool {
         let cell = self.cores.cell(core);
-        // A core that somebody runs will be looked at again when that kernel ends.
+        // A core that a thread runs will be looked at again when that kernel ends.
         let Ok(mut engine) = cell.engine.try_lock() else { return false };
         self.runnable.clear(core);
         let Some(token) = cell.mailbox.receive(engine.last) else { return false };

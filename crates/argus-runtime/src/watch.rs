@@ -1,4 +1,4 @@
-//! A look at the run that goes on, for whoever shows progress.
+//! A look at the current run, for code that shows progress.
 //!
 //! Looking reads counters and costs the run nothing. A look never outlives the run: while one is taken the run
 //! cannot end, so nothing of it is kept alive by a watcher.
@@ -37,7 +37,7 @@ impl Watch {
         ShownRun(self)
     }
 
-    /// The run that goes on at this moment; `None` between runs.
+    /// The current run; `None` between runs.
     pub fn look(&self) -> Option<Look> {
         let run = relock(self.run.lock());
         let scheduler = run.as_ref()?;

@@ -45,7 +45,7 @@ pub struct CheckReport {
     pub slices: u64,
     /// Arrows from a set to its wait.
     pub flows: u64,
-    /// Flags that nobody waited for, as the summary says.
+    /// Flags that nothing waited for, as the summary says.
     pub unpaired_flags: u64,
     /// Rows of the instruction table.
     pub addresses: usize,

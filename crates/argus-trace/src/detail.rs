@@ -71,7 +71,7 @@ fn push_pipes(out: &mut Vec<u8>, set: &str, wait: &str) {
 }
 
 /// The pipes at both ends of a channel. Set and wait must agree, so a pair is asked for both; a set that
-/// nobody waits for names the pipe that would.
+/// nothing waits for names the pipe that would.
 pub(crate) fn channel_pipes(timeline: &Timeline<'_>, instr: &Instr, channel: &Channel) -> (Pipe, Pipe) {
     if let Some(number) = instr.pair() {
         let pair = timeline.pairs[number as usize];

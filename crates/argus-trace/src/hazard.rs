@@ -94,7 +94,7 @@ impl Touched {
     }
 }
 
-/// Who uses a region: nobody, one pipe, or several.
+/// Who uses a region: nothing, one pipe, or several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Users {
     Nobody,

@@ -324,7 +324,7 @@ pub struct Instr {
     pub(crate) work: u32,
     /// Paid when the pipe was empty; of a body, its distance from the start of its function.
     pub(crate) head: u32,
-    /// Paid when somebody waits for the result.
+    /// Paid when an instruction waits for the result.
     pub(crate) tail: u32,
     /// The flag pair it belongs to.
     pub(crate) pair: u32,

@@ -50,7 +50,7 @@ pub struct Pair {
     pub wait: At,
 }
 
-/// A wait that nobody releases.
+/// A wait that is never released.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stuck {
     pub at: At,
@@ -372,7 +372,7 @@ impl<'a> Core<'a> {
         }
     }
 
-    /// Somebody waits for the last result of a pipe: its tail is paid, and the pipe is empty.
+    /// An instruction waits for the last result of a pipe: its tail is paid, and the pipe is empty.
     fn settle(&mut self, pipe: usize) {
         let queue = &mut self.queues[pipe];
         if let Some(last) = queue.last {

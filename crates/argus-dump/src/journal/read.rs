@@ -1,4 +1,4 @@
-//! Reads a journal: of a finished run, of one that goes on, or of one that was killed.
+//! Reads a journal: of a finished run, of one that is still active, or of one that was killed.
 
 use std::io;
 use std::ops::Range;
@@ -51,7 +51,7 @@ pub enum Entry {
 pub enum Tail {
     /// With an end entry: the run wrote everything it wanted to.
     Ended,
-    /// After its last whole entry: the run goes on, or was killed.
+    /// After its last whole entry: the run is still active, or was killed.
     Open,
     /// Inside an entry that was being written, at this byte.
     Torn { at: u64 },
@@ -169,11 +169,11 @@ fn scan(bytes: &[u8]) -> (usize, Tail) {
 fn first_stop(bytes: &[u8], entries: Range<usize>) -> Option<(usize, Tail)> {
     for number in entries {
         let at = position(number);
-        // Copied out first: the file may belong to a run that goes on.
+        // Copied out first: the file may belong to a run that is still active.
         let (entry, _) = RawEntry::read_from_prefix(bytes.get(at as usize..)?).ok()?;
         let damaged = |why| Some((number, Tail::Damaged { at, why }));
         if is_zero(entry.as_bytes()) {
-            // A run that goes on may have filled it meanwhile; then it is the end of what can be read now.
+            // A run that is still active may have filled it meanwhile; then it is the end of what can be read now.
             let rest = bytes.get(at as usize..)?;
             return match is_zero(rest) || !is_zero(&rest[..ENTRY_BYTES]) {
                 true => Some((number, Tail::Open)),

@@ -61,7 +61,7 @@ pub enum Ending {
     Failed {
         error: String,
     },
-    /// It goes on, was killed, or its journal is damaged: what is there can be read.
+    /// It is still active, was killed, or its journal is damaged: what is there can be read.
     Unfinished {
         why: String,
     },
@@ -130,7 +130,7 @@ pub(crate) enum Records {
 
 /// A dump that was opened.
 ///
-/// Files are mapped as long as they were when it was opened; a run that goes on may append to them, nobody may
+/// Files are mapped as long as they were when it was opened; a run that is still active may append to them, nothing may
 /// shorten them.
 pub struct Dump {
     directory: PathBuf,
@@ -226,7 +226,7 @@ impl Dump {
     }
 
     /// All records, by task, stage, argument and role; those of a manifest in its own order, which is the same
-    /// unless somebody changed it.
+    /// unless it was changed.
     pub fn records(&self) -> impl ExactSizeIterator<Item = Record> + '_ {
         (0..self.len()).map(|index| self.record(index))
     }
@@ -292,12 +292,12 @@ impl Dump {
         }
     }
 
-    /// The task's different kernels, `QK` or `A+B`; by number where nobody named them, empty if unknown.
+    /// The task's different kernels, `QK` or `A+B`; by number where they have no names, empty if unknown.
     pub fn kernel_names(&self, record: &Record) -> String {
         joined_names(&record.func_ids, |func_id| self.kernel_name(func_id))
     }
 
-    /// The name of a kernel, if somebody named it.
+    /// The name of a kernel, if it has one.
     pub fn kernel_name(&self, func_id: i32) -> Option<&str> {
         match &self.records {
             Records::Journal(table) => table.kernel_name(func_id),

@@ -222,7 +222,7 @@ impl<'a> Draft<'a> {
     }
 }
 
-/// A name in any case, or a number that is assigned. A name that nobody knows is no error: the reference writes
+/// A name in any case, or a number that is assigned. A name that is not known is not an error: the reference writes
 /// one, and later versions may have more.
 struct DTypeSeed;
 

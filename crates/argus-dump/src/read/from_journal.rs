@@ -107,7 +107,7 @@ impl Table {
     pub(crate) fn raw(&self, index: usize) -> ArgumentRecord {
         match self.journal.get(self.order[index] as usize) {
             Some(Entry::Argument(record)) => record,
-            // Somebody changed the file since it was opened.
+            // The file was changed since it was opened.
             _ => ArgumentRecord::new_zeroed(),
         }
     }
@@ -285,7 +285,7 @@ pub(super) fn record_of(index: usize, record: &ArgumentRecord) -> Record {
     decoded
 }
 
-/// `None` for a state that nobody assigned.
+/// `None` for a state that is not assigned.
 fn task_of(record: &TaskRecord) -> Option<TaskInfo> {
     Some(TaskInfo {
         id: TaskId::from_raw(record.task_id),

@@ -1,4 +1,4 @@
-//! JSON values of files that nobody vouches for.
+//! JSON values of files that cannot be trusted.
 //!
 //! Every value is first taken as what it is and then asked to be what it should be, so that a wrong one can be
 //! shown. Nothing is kept of lists beyond a tensor's dimensions, and nothing nests deeper than the parser's
@@ -175,7 +175,7 @@ impl<'de> Visitor<'de> for TokenVisitor {
     }
 }
 
-/// A value that nobody asked for. Unlike serde's own it keeps to the parser's limit of depth.
+/// A value that was not asked for. Unlike serde's own it keeps to the parser's limit of depth.
 pub(super) struct Skip;
 
 impl<'de> Deserialize<'de> for Skip {

@@ -24,7 +24,7 @@ pub struct Record {
     pub stage: Stage,
     pub role: Role,
     pub kind: Kind,
-    /// As written; `None` for a name or number that nobody assigned.
+    /// As written; `None` for a name or number that is not assigned.
     pub dtype: Option<DType>,
     pub ndims: u8,
     pub shape: [u64; MAX_DIMS],

@@ -37,7 +37,7 @@ pub struct RunFacts {
     /// Faults that were made on purpose, free in form.
     pub injections: Vec<Value>,
     pub schema: String,
-    /// What the dump holds, by name of the count; empty while the run goes on.
+    /// What the dump holds, by name of the count; empty during the run.
     pub records: Map<String, Value>,
     /// What the capture lost and waited for.
     pub ledger: Map<String, Value>,

@@ -60,7 +60,7 @@ impl Floats {
         for batch in bytes.chunks(BATCH * width) {
             let values = &mut values[..batch.len() / width];
             match self.dtype {
-                // Straight from the payload, so that fetching the next bytes goes on meanwhile.
+                // Straight from the payload, so that fetching the next bytes continues meanwhile.
                 DType::F32 => self.batch(batch.as_chunks().0),
                 DType::F16 => {
                     let halves = &mut halves[..values.len()];

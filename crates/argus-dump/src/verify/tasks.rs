@@ -168,7 +168,7 @@ fn complete(dump: &Dump, task: &TaskInfo, records: &[Record], skips: &Skips, fin
     }
     for (arg, (role, there)) in (0u32..).zip(&seen[..arguments]) {
         for stage in [Stage::BeforeDispatch, Stage::AfterCompletion] {
-            // Without a record nobody knows its role; one stage is enough to say so.
+            // Without a record its role is not known; one stage is enough to say so.
             let due = role.map_or(stage == Stage::BeforeDispatch, |role| role.captured_at(stage));
             if !due || there[stage as usize] || skips.explains(task.id, arg) {
                 continue;

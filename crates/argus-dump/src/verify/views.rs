@@ -82,7 +82,7 @@ fn tensor(dump: &Dump, record: &Record, findings: &mut Findings) {
     }
 }
 
-/// A tensor whose payload is not there: did somebody say so?
+/// A tensor whose payload is not there: is that said?
 fn without_payload(dump: &Dump, record: &Record, findings: &mut Findings) {
     let index = record.index;
     let asked_for = match dump.source() {

@@ -1,4 +1,4 @@
-//! Files that somebody broke: nothing panics, every message says where it hurts.
+//! Files that another process broke: nothing panics, every message says where it hurts.
 //!
 //! The corpus is made here: sound files are cut at every byte, every byte is changed, and every value is
 //! replaced by others that make no sense.

@@ -214,7 +214,7 @@ fn files_that_contradict_each_other_are_found() {
     }
     let defects = check(directory.path());
     let found = messages(&defects, Severity::Defect);
-    // What this dump has of its own: a dtype that nobody knows.
+    // What this dump has of its own: a dtype that is not known.
     let unknown = "its dtype is none that is known, so its size cannot be checked";
     assert_eq!(found, [(Some(6), unknown)]);
 }
@@ -400,7 +400,7 @@ fn a_changed_byte_of_any_file_is_found() {
     assert!(check(directory.path()).is_sound());
 }
 
-/// Each count of run.json, with a checksum that fits: somebody wrote it so.
+/// Each count of run.json, with a checksum that fits: another process wrote it so.
 #[test]
 fn a_run_file_that_disagrees_with_the_records_is_found() {
     let directory = tempfile::tempdir().unwrap();

@@ -157,7 +157,7 @@ impl<'a, F: Format> Judge<'a, F> {
             let (actual, expected) = (&self.pair.actual()[start..end], &self.pair.expected()[start..end]);
             let equal = self.pair.same_bits(start, end);
             tally.bits_differ |= !equal;
-            // NaN equals NaN unless somebody wants it otherwise; then equal bytes say nothing.
+            // NaN equals NaN unless asked otherwise; then equal bytes say nothing.
             if equal && self.tolerance.equal_nan() {
                 continue;
             }

@@ -95,7 +95,7 @@ impl<'a> Pair<'a> {
     }
 
     /// Whether all elements in this range of bytes have the same bits on both sides. The half byte behind an
-    /// odd number of FP4 is nobody's.
+    /// odd number of FP4 belongs to no element.
     pub(super) fn same_bits(&self, from: usize, to: usize) -> bool {
         let (actual, expected) = (&self.actual[from..to], &self.expected[from..to]);
         let padded = self.dtype.bits() == 4 && self.elements % 2 == 1 && to == self.actual.len();

@@ -11,7 +11,7 @@ const TRANSPOSED_SAMPLE: usize = 512;
 /// So many equal elements say something even if the other side is all one value.
 const ENOUGH_OF_ONE_VALUE: u64 = 8;
 
-/// Equal to what was there before, or to the poison of memory that nobody wrote.
+/// Equal to what was there before, or to the poison of memory that was never written.
 pub(super) fn never_written(field: &Field<'_>, before: Option<&[u8]>) -> Option<Finding> {
     let kept =
         before.and_then(|bytes| held(field, bytes, Pattern::NeverWritten, "what was there before the task"));

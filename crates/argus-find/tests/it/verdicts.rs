@@ -103,7 +103,7 @@ fn a_masked_error_is_named_and_the_end_result_agrees() {
     let (verdicts, firsts, end) = against(&chain([2.0, 7.0]), &chain([2.0, 4.0]));
     assert_eq!(verdicts, [(1, "introduced"), (2, "inherited"), (3, "clean")]);
     assert_eq!((firsts, end), (vec![1], EndResult::Agrees));
-    // Without a second run nobody can know that the clamp hides it: what reads a wrong value may be wrong.
+    // Without a second run nothing can know that the clamp hides it: what reads a wrong value may be wrong.
     let (verdicts, firsts, _) = isolated(&chain([2.0, 7.0]));
     assert_eq!(verdicts, [(1, "introduced"), (2, "inherited"), (3, "inherited")]);
     assert_eq!(firsts, [1]);

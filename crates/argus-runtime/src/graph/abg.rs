@@ -31,7 +31,7 @@ impl Abg {
         self.submit(MixedKernels::aiv(func), arg)
     }
 
-    /// Submits a task; it waits for nobody until [`Abg::add_dependency`] says so.
+    /// Submits a task; it waits for nothing until [`Abg::add_dependency`] says so.
     pub fn submit(&mut self, kernels: MixedKernels, arg: Arg) -> Result<TaskOutputs, Fatal> {
         self.frame.check()?;
         if arg.predicate.is_some() {
@@ -84,7 +84,7 @@ impl Abg {
             hooks.waits_for(consumer, &[(producer, EdgeReason::Explicit)]);
         }
         match found {
-            // Ordering only: memory is kept by whoever uses a tensor of the producer, not by who waits.
+            // Ordering only: memory is kept by the task that uses a tensor of the producer, not by who waits.
             Lookup::Live(task) => {
                 waiting.wait_for(&task);
                 Ok(())

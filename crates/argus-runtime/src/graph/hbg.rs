@@ -31,7 +31,7 @@ pub struct Hbg {
     memory: Arc<GlobalMemory>,
     fill: Fill,
     args: Arc<EntryArgs>,
-    /// Nobody else sees them before the graph is whole.
+    /// Nothing else sees them before the graph is whole.
     tasks: Vec<Task>,
     edges: Vec<(u32, u32)>,
     pairs: Vec<TensorPair>,

@@ -161,7 +161,7 @@ impl Trb {
         }
     }
 
-    /// Adds a task and everything it waits for; nobody sees it yet.
+    /// Adds a task and everything it waits for; nothing sees it yet.
     fn wire(&mut self, work: Work, arg: &Arg) -> Result<Wired, Fatal> {
         self.inner.check_room(&mut self.frame)?;
         let existing = arg.tensors.iter().filter(|tensor| matches!(tensor, TensorArg::Existing(..)));

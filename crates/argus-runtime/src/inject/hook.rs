@@ -154,7 +154,7 @@ impl Injector {
         relock(self.state.lock()).targets.get(&task.id)?.again.as_ref()?.stand_in.clone()
     }
 
-    /// The task's last part has finished and nobody has seen what it wrote.
+    /// The task's last part has finished and nothing has seen what it wrote.
     pub fn after(&self, task: &Task) -> Next {
         let state = &mut *relock(self.state.lock());
         let Some(mut target) = state.targets.remove(&task.id) else { return Next::Complete };
@@ -325,7 +325,7 @@ impl Injector {
     }
 }
 
-/// The tensor arguments of a task, whoever described them, by slot.
+/// The tensor arguments of a task by slot, however they were described.
 fn arguments(task: &Task) -> Vec<(u16, Tensor, Role)> {
     match &task.args.described {
         Some(Ok(described)) => {

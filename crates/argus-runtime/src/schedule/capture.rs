@@ -5,7 +5,7 @@
 //! of blocks and members.
 //!
 //! What a recorder answers is not looked at here: a skip is an entry of its own, the ledger counts every loss,
-//! and the run goes on either way.
+//! and the run continues either way.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -155,7 +155,7 @@ impl Capture {
         flags: u8,
     ) {
         let Work::Kernels(launch) = &task.work else { return };
-        // Nobody asked for arguments, so none is missing either.
+        // No arguments were asked for, so none is missing either.
         if self.selection.level.is_none() {
             return;
         }

@@ -23,7 +23,7 @@ impl Clock {
         Clock { started, edges: Mutex::default() }
     }
 
-    /// Out of line, so that runs that nobody times pay for the branch around it only.
+    /// Out of line, so that runs that are not timed pay for the branch around it only.
     #[cold]
     #[inline(never)]
     pub fn now(&self) -> u64 {
@@ -49,7 +49,7 @@ pub struct CaptureWatch {
 }
 
 impl CaptureWatch {
-    /// None if nobody wants to know, or nothing is captured.
+    /// None if times are not wanted, or nothing is captured.
     pub fn start(clock: Option<&Clock>, recorder: Option<&mut Recorder>) -> Option<CaptureWatch> {
         clock?;
         Some(CaptureWatch { waited_ns: recorder?.waited_ns() })

@@ -1,6 +1,6 @@
 //! A control thread: it owns some clusters, learns what their cores finished and gives them new work.
 //!
-//! A control thread is a state, not a thread of the host: whoever locks it acts as that control thread for one step.
+//! A control thread is a state, not a thread of the host: the thread that locks it acts as that control thread for one step.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -68,7 +68,7 @@ pub struct ControlThread {
     recorder: Option<Recorder>,
     /// When that had to wait, if anybody wants to know.
     waits: Vec<CaptureWait>,
-    /// Whether anybody looks at tasks: the one branch of a run in which nobody does.
+    /// Whether anything looks at tasks: the one branch of a run in which nothing does.
     hooked: bool,
 }
 
@@ -232,7 +232,7 @@ impl ControlThread {
     }
 
     /// The open cores that have acknowledged what they run. Only these may be given another token: the
-    /// dispatch register holds one, and a token that nobody has taken yet must not be overwritten.
+    /// dispatch register holds one, and a token that has not been taken yet must not be overwritten.
     fn acknowledged(&self, scheduler: &Scheduler, members: &[Member]) -> [ClusterBits; 3] {
         let mut acknowledged = [0; 3];
         for &member in members {

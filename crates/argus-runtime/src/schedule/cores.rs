@@ -1,4 +1,4 @@
-//! The cores of a chip: each a mailbox and a memory. Threads belong to nobody in particular; whoever finds
+//! The cores of a chip: each a mailbox and a memory. Threads belong to no core in particular; the thread that finds
 //! a core with an unread token runs it.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};

@@ -89,7 +89,7 @@ impl Crew {
         }
     }
 
-    /// Called before a kernel that may wait for a partner: somebody must be free to run that partner.
+    /// Called before a kernel that may wait for a partner: a thread must be free to run that partner.
     pub fn enter_waiting_kernel(&self) -> Waiting<'_> {
         if self.threads.enter_waiting() {
             self.hire_needed();

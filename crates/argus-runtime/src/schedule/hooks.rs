@@ -49,7 +49,7 @@ impl Hooks {
         }
         match (&self.capture, recorder) {
             (Some(capture), Some(recorder)) => capture.before_dispatch(recorder, kernels, task),
-            // Nobody reads when it was; only that it was.
+            // The time is not read; only that there is one.
             _ => task.trace.dispatched(0, 0),
         }
     }

@@ -1,4 +1,4 @@
-//! How a run ends: decided once, by whoever comes first.
+//! How a run ends: decided once, by the thread that comes first.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Condvar, Mutex};
@@ -34,7 +34,7 @@ impl Outcome {
         self.ended.load(Ordering::Acquire)
     }
 
-    /// Decides the outcome if nobody has. An error also tells running kernels to stop.
+    /// Decides the outcome if it is not decided. An error also tells running kernels to stop.
     pub fn decide(&self, error: Option<RunError>) {
         let mut decision = relock(self.decision.lock());
         if decision.ended {

@@ -2,7 +2,7 @@
 //!
 //! All three builders make the same tasks, and from here on there is one path. A task is shared by
 //! reference count: its producers hold it until they complete, the queue or the core that has it holds it,
-//! and its ring holds it until it is reclaimed. So no id can ever resolve to somebody else's slot.
+//! and its ring holds it until it is reclaimed. So no id can ever resolve to another task's slot.
 //!
 //! # Dependencies
 //!
@@ -225,7 +225,7 @@ impl Task {
     /// Marks the task complete and hands each consumer that became ready to `ready`.
     pub fn complete(&self, mut ready: impl FnMut(Arc<Task>)) {
         for consumer in self.completion.complete() {
-            // Whoever finds the consumer ready sees what all its producers wrote.
+            // The thread that finds the consumer ready sees what all its producers wrote.
             if consumer.unmet.finish_one() {
                 ready(consumer);
             }
@@ -295,7 +295,7 @@ impl Task {
         self.skipped.load(Ordering::Relaxed)
     }
 
-    /// Makes the blocks of a task whose last part has finished claimable once more. Nobody else has it.
+    /// Makes the blocks of a task whose last part has finished claimable once more. Nothing else has it.
     pub fn restart(&self) {
         if let Work::Kernels(launch) = &self.work {
             self.next_block.store(0, Ordering::Relaxed);

@@ -1,6 +1,6 @@
 //! A ring: task slots and heap bytes that are reused in the order they were taken.
 //!
-//! The orchestrator takes at the head; whoever lets go of the last hold on the oldest task moves the tail.
+//! The orchestrator takes at the head; the thread that lets go of the last hold on the oldest task moves the tail.
 //! A younger task that is done waits for the older ones: reclaim is in order, so a ring is two counters and
 //! not an allocator.
 

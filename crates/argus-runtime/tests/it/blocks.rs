@@ -152,7 +152,7 @@ fn cohorts_and_mixes_get_their_cores_while_singles_flood_the_chip() {
     }
 }
 
-/// The orchestrator counts as a free thread only while it helps. When it goes on with its own work, somebody
+/// The orchestrator counts as a free thread only while it helps. When it continues with its own work, a thread
 /// else must be there for the partner of a kernel that waits.
 #[test]
 fn a_mix_finishes_while_the_orchestrator_is_busy_with_something_else() {

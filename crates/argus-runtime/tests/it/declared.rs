@@ -1,4 +1,4 @@
-//! aicpu_build_graph: declared edges, and tasks that nobody sees before their scope ends.
+//! aicpu_build_graph: declared edges, and tasks that nothing sees before their scope ends.
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering::SeqCst};

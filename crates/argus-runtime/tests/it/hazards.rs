@@ -248,7 +248,7 @@ fn a_wait_without_end_may_be_asked_for() {
     run(&program, &mut arguments(&[&[0]]), &config).unwrap_or_else(|error| panic!("{error}"));
 }
 
-/// Each hand-over takes microseconds; a wake-up that reaches the wrong thread takes until somebody's sleep
+/// Each hand-over takes microseconds; a wake-up that reaches the wrong thread takes until that thread's sleep
 /// times out.
 #[test]
 fn the_orchestrator_is_woken_by_the_task_it_waits_for() {

@@ -64,7 +64,7 @@ fn what_is_written_is_valid_and_complete() {
         assert_eq!(paired, flags.count() as u64);
         assert_eq!(report.flows, timeline.pairs.len() as u64);
         assert_eq!((report.cores.len(), report.sources, report.trace_blocks), (task.cores.len(), 2, 1));
-        // The last slots of the pipe are freed for nobody.
+        // The last slots of the pipe are freed and never waited for.
         let unpaired = if name == "mix" { 4 } else { 0 };
         assert_eq!(report.unpaired_flags, unpaired, "{name}");
     }
@@ -415,7 +415,7 @@ fn damage_is_noticed_one_by_one() {
 
     damage.was_noticed();
 
-    // Files that are missing, foreign or open to everybody.
+    // Files that are missing, foreign or open to everyone.
     let second = damage.path(&format!("core0.veccore0/core0.veccore0_instr_exe_{}.csv", "1".repeat(17)));
     fs::write(&second, "").unwrap();
     assert!(with_causes(&check(damage.dir.path()).unwrap_err()).contains("2 files *_instr_exe_*.csv"));

@@ -292,7 +292,7 @@ fn a_cut_log_keeps_what_ran_and_leaves_out_what_waits_for_the_rest() {
         let tile = Tile::vec(DType::F32, 16, 64).at(0);
         let to = nd(core, &y, 16, 64);
         core.tadds(&tile, &tile, 1.0)?;
-        // MTE3 waits, and V goes on; the set is behind the cut.
+        // MTE3 waits, and V continues; the set is behind the cut.
         core.wait_flag(Pipe::V, Pipe::Mte3, 0)?;
         core.tstore(&to, &tile)?;
         core.tmuls(&tile, &tile, 2.0)?;

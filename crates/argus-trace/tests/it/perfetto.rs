@@ -189,7 +189,7 @@ fn a_run_is_drawn_for_perfetto() {
             "in": arriving })
     };
     let part = |task: u32| json!({ "task": format!("0x000000000000000{task}"), "block": 0 });
-    // The arrow from task 2 leaves its last part; the one from a task that nobody saw is left out. What
+    // The arrow from task 2 leaves its last part; the one from a task that nothing saw is left out. What
     // overlaps lies on a track of its own.
     assert_eq!(
         decoded["slices"],

@@ -1,4 +1,4 @@
-//! Measured points: what the model says of single tile instructions that somebody timed on a chip, and the
+//! Measured points: what the model says of single tile instructions that were timed on a chip, and the
 //! curve of loads. The table in docs/timing.md is made here.
 
 use argus_abi::{DType, Member};

@@ -1,6 +1,6 @@
 //! Graphs within a host-built graph: a function of boundary tensors, submitted as one task.
 //!
-//! Outside, the graph is one task on its boundary: whoever touches those tensors is ordered against it. Inside, its
+//! Outside, the graph is one task on its boundary: a task that touches those tensors is ordered against it. Inside, its
 //! tasks are ordered among themselves; those that wait for no other inner task wait for what the boundary waits
 //! for, and the graph is complete when all of them are. Inner tasks have names of their own, in blocks of
 //! [`MAX_INNER_TASKS`] on a ring of their own, and are captured like any other.
