@@ -57,7 +57,7 @@ impl Output {
     /// Gives every file its name and counts them into `report`.
     pub(crate) fn publish(self, report: &mut Report) -> Result<(), ExportError> {
         let names = std::mem::take(&mut *self.names.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
-        // Somebody may have come first while we were writing.
+        // Another process may have come first while we were writing.
         self.check_free(names.iter().cloned())?;
         let mut fresh = Vec::new();
         for name in &names {
@@ -141,7 +141,7 @@ impl MadeDirectories {
 
 impl Drop for MadeDirectories {
     fn drop(&mut self) {
-        // Innermost first; one that somebody else has put something into stays.
+        // Innermost first; one that another process has put something into stays.
         let paths = std::mem::take(&mut *self.paths.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
         paths.iter().for_each(|path| drop(fs::remove_dir(path)));
     }

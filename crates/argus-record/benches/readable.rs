@@ -1,4 +1,4 @@
-//! How long after its stage a record can be read by somebody else.
+//! How long after its stage a record can be read by another process.
 //!
 //! One process runs a captured paged attention (98,304 records), another one looks at the length of its
 //! journal every half a millisecond. An entry is readable from the first look that finds the journal long

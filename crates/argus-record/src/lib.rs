@@ -1,7 +1,7 @@
 //! A captured run, from request to dump directory.
 //!
 //! Runtime and dump do not know each other: the one delivers entries to a sink, the other is a sink. This
-//! crate joins them for whoever runs programs, be it the command line or another language, and holds the run
+//! crate joins them for the code that runs programs, the command line or another language, and holds the run
 //! to the promise of a capture: every record, or a stated reason why it is not there. An empty or partial
 //! capture is an error.
 //!
@@ -154,7 +154,7 @@ fn refused(problem: RecordProblem) -> RecordedRun {
     RecordedRun { result, dump: None, waits: (0, 0), problems: vec![problem] }
 }
 
-/// Removes the files of a dump whose run never began. They would look like those of a run that goes on.
+/// Removes the files of a dump whose run never began. They would look like those of a run that is still active.
 fn withdraw(directory: &Path) {
     for name in [argus_dump::RUN_FILE, argus_dump::JOURNAL_FILE, argus_dump::PAYLOAD_FILE] {
         // The run's own error matters more than a file that cannot be removed.

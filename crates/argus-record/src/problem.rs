@@ -44,7 +44,7 @@ pub enum RecordProblem {
 pub enum Hint {
     /// Capture everything, or select from outside.
     CaptureUnmarked,
-    /// More memory for what is collected after the run, or collect while it goes on.
+    /// More memory for what is collected after the run, or collect during the run.
     MoreMemory,
 }
 

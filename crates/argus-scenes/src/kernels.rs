@@ -77,7 +77,7 @@ pub fn raw_at(
     core.global_raw(args.scalar(slot)? + offset * dtype.size() as u64, dtype, shape)
 }
 
-/// Pipe `dst` goes on when pipe `src` has done all it was given so far.
+/// Pipe `dst` continues when pipe `src` has done all it was given so far.
 #[track_caller]
 pub fn hand_over(core: &mut Core, src: Pipe, dst: Pipe, id: u8) -> KernelResult {
     core.set_flag(src, dst, id)?;

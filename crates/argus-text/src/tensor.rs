@@ -96,7 +96,7 @@ fn layout(
     text.push(']');
 }
 
-/// The last dimension; what does not fit into a line goes on in the next one.
+/// The last dimension; what does not fit into a line continues in the next one.
 fn row(words: &[String], indent: usize, text: &mut String) {
     text.push('[');
     let mut column = indent;

@@ -1,8 +1,8 @@
 //! Threads that answer wishes, so that keys never wait.
 //!
-//! The list of wishes is replaced with every frame: what nobody looks at any more is given up, even in the
+//! The list of wishes is replaced with every frame: what nothing looks at any more is given up, even in the
 //! middle. One thread answers what the tensor pane shows, another what the lists show, a third is there while
-//! somebody hunts for NaN.
+//! a search for NaN runs.
 
 use std::sync::mpsc::Sender;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -73,7 +73,7 @@ impl Background {
         thread::spawn(move || {
             let _loss = Loss(events.clone());
             let hunted = nonfinite::next(&*source, &index, from, &hunt);
-            // Nobody listens only if the browser is gone.
+            // Nothing listens only if the browser is gone.
             events.send(Event::Hunted(hunted)).ok();
         });
     }
@@ -116,7 +116,7 @@ impl WishList {
     }
 }
 
-/// Tells when a thread ends by a panic: nobody should wait for its answers.
+/// Tells when a thread ends by a panic: nothing should wait for its answers.
 struct Loss(Sender<Event>);
 
 impl Drop for Loss {

@@ -60,7 +60,7 @@ pub fn shade(dot: Dot) -> char {
     }
 }
 
-/// From dark blue over green to yellow: brightness alone tells the order, so everybody can read it.
+/// From dark blue over green to yellow: brightness alone tells the order, so it can be read without color.
 const ONE_SIDED: [(u8, u8, u8); 5] =
     [(68, 1, 84), (59, 82, 139), (33, 145, 140), (94, 201, 98), (253, 231, 37)];
 /// Blue is negative, white is zero, red is positive.

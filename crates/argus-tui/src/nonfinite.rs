@@ -1,7 +1,7 @@
 //! The next NaN or infinity, anywhere in a dump.
 //!
-//! Places and elements go up; behind the end the search goes on from the start until it is back where it began.
-//! Whoever waits sees how far it is, and may stop it at any time.
+//! Places and elements go up; behind the end the search continues from the start until it is back where it began.
+//! The code that waits sees how far it is, and may stop it at any time.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -32,7 +32,7 @@ pub enum Hunted {
         wrapped: bool,
     },
     Nothing {
-        /// Tensors that may have some: their payload is not there, and nobody counted.
+        /// Tensors that may have some: their payload is not there, and they were not counted.
         unseen: u64,
     },
     Stopped,
@@ -74,7 +74,7 @@ pub fn next(source: &dyn Source, index: &Index, from: Spot, hunt: &Hunt) -> Hunt
     }
 }
 
-/// Whether a record may hold a NaN that nobody can find.
+/// Whether a record may hold a NaN that cannot be found.
 fn is_unseen(source: &dyn Source, record: &Record) -> bool {
     let may = record.dtype.is_none_or(DType::is_float) && record.kind == Kind::Tensor;
     may && record.statistics.is_none() && (record.dtype.is_none() || source.payload(record).is_err())

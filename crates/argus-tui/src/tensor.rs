@@ -56,7 +56,7 @@ pub struct Tensor<'a> {
     minus: Option<&'a [u8]>,
     /// Elements that the shape promises.
     pub elements: u64,
-    /// Nobody knows the dtype: these are bytes.
+    /// The dtype is not known: these are bytes.
     pub raw: bool,
     pub plane: Plane,
 }

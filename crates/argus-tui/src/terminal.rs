@@ -64,7 +64,7 @@ impl Drop for Screen {
     }
 }
 
-/// As it was before; what cannot be restored has nobody left to be told.
+/// As it was before; there is no place to say that it cannot be restored.
 fn restore() {
     disable_raw_mode().ok();
     execute!(stdout(), LeaveAlternateScreen, Show).ok();
@@ -74,7 +74,7 @@ fn restore() {
 pub fn listen(events: &Sender<Event>) -> Result<(), ctrlc::Error> {
     let signals = events.clone();
     ctrlc::set_handler(move || {
-        // Nobody listens only if the browser is ending already.
+        // Nothing listens only if the browser is ending already.
         signals.send(Event::Signal).ok();
     })?;
     // Watching begins here and not when the thread gets its turn: a size that changes in between would be missed.

@@ -1,6 +1,6 @@
 //! What would help someone whose workspace was refused or could not be recorded.
 //!
-//! A hint says what to change. How that is typed belongs to whoever talks to the user.
+//! A hint says what to change. How that is typed belongs to the code that talks to the user.
 
 use crate::collect::CollectError;
 use crate::error::WorkspaceError;

@@ -71,7 +71,7 @@ fn global_functions(tokens: &[Token<'_>]) -> Vec<GlobalFunction> {
     found
 }
 
-/// The function whose declaration goes on here.
+/// The function whose declaration continues here.
 fn function_at(tokens: &[Token<'_>]) -> Option<GlobalFunction> {
     let mut at = 0;
     loop {

@@ -54,7 +54,7 @@ pub struct Launch {
     pub device: u32,
     pub launch_count: u32,
     /// Given to msprof, which counts minutes. How long the whole collection may take is another limit, in
-    /// seconds, of whoever collects.
+    /// seconds, of the collection.
     pub msprof_minutes: u32,
     /// Name of the simulated chip; `None` takes the vendor's name of the chip.
     pub soc_version: Option<String>,

@@ -19,7 +19,7 @@ pub struct TaskSpec {
     pub name: String,
     /// Where the task comes from, for the record; never a path.
     pub origin: Origin,
-    /// One entry per member; one entry without a place if nobody said where the kernel runs.
+    /// One entry per member; one entry without a place if nothing said where the kernel runs.
     pub kernels: Vec<KernelSpec>,
     pub abi: KernelAbi,
     pub blocks: Blocks,

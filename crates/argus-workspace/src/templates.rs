@@ -1,7 +1,7 @@
 //! The texts of generated files, built in or replaced by the user's.
 //!
 //! A template is found by its file name, first in the user's directory, then among the built-in ones. A name
-//! that a template uses and nobody defines is an error, never an empty text.
+//! that a template uses without a definition is an error, never an empty text.
 
 use std::fs;
 use std::path::Path;

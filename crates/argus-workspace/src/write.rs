@@ -34,7 +34,7 @@ pub fn write(project: &Project<'_>, target: &Path, force: bool) -> Result<(), Wo
     for file in &project.files {
         write_file(&fresh, file).map_err(|error| failed(&target.join(&file.path), error))?;
     }
-    // The old one goes away with the stage. Without one, a rename replaces nothing but an empty directory, whoever
+    // The old one goes away with the stage. Without one, a rename replaces nothing but an empty directory, whichever process
     // made it meanwhile.
     let placed = if occupied { stage.exchange("new", target) } else { stage.publish("new", target) };
     placed.map_err(|error| failed(target, error))

@@ -29,7 +29,7 @@ struct Shown {
 }
 
 impl Progress {
-    /// A line for a run of so many rounds, if there is somebody to read it.
+    /// A line for a run of this many rounds, if there is a terminal to show it.
     pub fn new(json: bool, rounds: u32) -> Progress {
         Progress { rounds, shown: None, wanted: !json && std::io::stderr().is_terminal() }
     }
@@ -45,7 +45,7 @@ impl Progress {
             let watch = device.watch();
             Shown { round: sender, thread: std::thread::spawn(move || show(&watch, rounds, &receiver)) }
         });
-        // Nobody listens only if the thread is gone, and with it the line.
+        // Nothing listens only if the thread is gone, and with it the line.
         shown.round.send(round).ok();
     }
 }

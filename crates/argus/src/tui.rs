@@ -10,7 +10,7 @@ use crate::cli::TuiArgs;
 use crate::failure::Failure;
 use crate::input;
 
-/// Somebody sent a signal: 128 and the number of SIGTERM.
+/// A signal came: 128 and the number of SIGTERM.
 const ENDED_BY_SIGNAL: u8 = 143;
 
 pub fn tui(args: &TuiArgs) -> Result<ExitCode, Failure> {

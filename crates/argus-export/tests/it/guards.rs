@@ -100,7 +100,7 @@ fn a_failure_takes_away_what_it_made() {
     let home = tempfile::tempdir().unwrap();
     let dump = everything(&home.path().join("tensor_dump"));
     let out = home.path().join("a").join("b");
-    // Somebody takes the last name while the export is under way.
+    // Another process takes the last name while the export is under way.
     for format in Format::ALL {
         let name = match format {
             Format::Txt => "task_0x0000000000000002_before_in0.txt",

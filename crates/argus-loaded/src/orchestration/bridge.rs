@@ -127,7 +127,7 @@ fn other_runtime() -> Fatal {
 /// Runs one call of an object: inert after an error, and without a panic leaving.
 ///
 /// # Safety
-/// `host` must be the `host` of a [`Table`] whose [`Bridge`] is alive and in use by nobody else.
+/// `host` must be the `host` of a [`Table`] whose [`Bridge`] is alive and in use by nothing else.
 unsafe fn call<R>(
     host: *mut c_void,
     nothing: R,
@@ -203,7 +203,7 @@ unsafe extern "C" fn alloc_tensors(host: *mut c_void, args: *const TaskArgs, out
     }
 }
 
-/// The place in the source is for statistics of scopes, which nobody keeps yet.
+/// The place in the source is for statistics of scopes, which nothing keeps yet.
 unsafe extern "C" fn scope_begin(host: *mut c_void, manual: i32, _file: *const c_char, _line: i32) {
     let mode = if manual != 0 { ScopeMode::Manual } else { ScopeMode::Auto };
     // SAFETY: as said above of all of them.
@@ -258,7 +258,7 @@ unsafe extern "C" fn log(host: *mut c_void, level: u32, function: *const c_char,
     // SAFETY: as said above of all of them.
     let (function, message) = unsafe { (decode::text(function), decode::text(message)) };
     let (function, message) = (function.unwrap_or_default(), message.unwrap_or_default());
-    // A panic of whoever listens is not the orchestration's.
+    // A panic of the code that listens is not the orchestration's.
     _ = catch_unwind(AssertUnwindSafe(|| (bridge.log)(Level::from_raw(level), &function, &message)));
 }
 

@@ -105,7 +105,7 @@ impl Dump {
         self.manifest["skipped"].as_array().unwrap()
     }
 
-    /// Whoever reads the journal must learn the same as who reads the manifest.
+    /// The code that reads the journal must learn the same as the code that reads the manifest.
     fn check_journal(&self, bin: &[u8]) {
         let mut entries: Vec<ArgumentRecord> = self.journal.arguments().collect();
         entries.sort_by_key(|entry| (entry.task_id, entry.stage, entry.arg_index, entry.role));

@@ -265,7 +265,7 @@ fn an_interrupted_run_leaves_a_true_dump() {
         let (dump, error) = failed(&recorded, &about);
         assert_eq!(error, "the run was interrupted");
         assert_chain(&subject, &dump, &about);
-        // An interrupt ends one run; the device goes on.
+        // An interrupt ends one run; the device continues.
         let again = breaking(runtime, Way::Crash).0.record_on(&mut device, &RecordRequest::default());
         assert!(failed(&again, &about).1.contains("row 7"), "{about}");
     }

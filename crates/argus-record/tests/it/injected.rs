@@ -308,7 +308,7 @@ fn a_stale_read_computes_from_what_was_there_before_the_last_writer() {
     });
     let runtimes: BTreeSet<&str> = worked.iter().map(|(_, runtime, _)| runtime.as_str()).collect();
     assert_eq!(runtimes.len(), 3, "{worked:?}");
-    // Whoever reads what another task wrote can be given what was there before.
+    // A task that reads what another task wrote can be given what was there before.
     for kernel in ["add_scalar", "mul", "add_scalar_inplace", "SF", "PV", "UP"] {
         assert!(worked.iter().any(|(_, _, name)| *name == kernel), "{kernel}: {worked:?}");
     }
@@ -335,7 +335,7 @@ fn what_cannot_be_injected_is_an_error_that_says_so() {
     let expected = InjectionError::NoTask { injection, found: 2, known };
     assert_eq!(error.to_string(), expected.to_string());
 
-    // Its inputs come from outside: nobody wrote them before.
+    // Its inputs come from outside: nothing wrote them before.
     let (_, error) = ended("add", 0, InjectionKind::StaleRead);
     assert!(
         error.to_string().contains("changed nothing beyond tolerance in task 0x0000000000000000"),

@@ -10,7 +10,7 @@ use argus_runtime::HostArgs;
 
 use crate::dump::{Dump, Key, Record};
 
-/// What memory holds that nobody has written.
+/// What memory holds that nothing has written.
 const POISON: u8 = 0xFF;
 
 /// Some elements of a buffer.
@@ -107,7 +107,7 @@ pub enum A {
     Scalar(DType, u64),
 }
 
-/// A scalar whose type nobody said.
+/// A scalar without a type.
 pub fn number(value: u64) -> A {
     A::Scalar(DType::U64, value)
 }
@@ -152,7 +152,7 @@ pub fn task(task: u64, func: &[i64; 1]) -> Id<'_> {
 }
 
 impl Model {
-    /// A buffer that nobody has written.
+    /// A buffer that nothing has written.
     pub fn fresh(&mut self, dtype: DType, shape: &[u32]) -> View {
         let elements: u32 = shape.iter().product();
         self.buffer(dtype, shape, vec![POISON; elements as usize * dtype.size()])

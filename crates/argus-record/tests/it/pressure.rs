@@ -187,7 +187,7 @@ fn what_does_not_fit_after_the_run_is_counted_to_the_last_byte() {
     }
 }
 
-/// A capture that cannot even start leaves nothing that looks like a dump of a run that goes on.
+/// A capture that cannot even start leaves nothing that looks like a dump of a run that is still active.
 #[test]
 fn memory_that_cannot_be_had_is_refused_and_leaves_no_files() {
     let (subject, _) = Weave::new("no size", 3, true).subject(RuntimeKind::Trb);

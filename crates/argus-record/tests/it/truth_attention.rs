@@ -17,7 +17,7 @@ const SF: [i64; 1] = [1];
 const PV: [i64; 1] = [2];
 const UP: [i64; 1] = [3];
 
-/// Scores with columns outside of the view, which nobody may look at.
+/// Scores with columns outside of the view, which nothing may look at.
 fn padded(valid: &[f32], rows: usize, block_size: usize) -> Vec<f32> {
     let cols = valid.len() / rows;
     let mut all = vec![f32::NAN; rows * block_size];

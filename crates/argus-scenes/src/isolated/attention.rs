@@ -36,7 +36,7 @@ fn sf(call: &Call<'_>) -> Outputs {
     check(rows == all_rows && valid_len <= block_size, || {
         format!("scores of {rows} x {valid_len} have no weights of {all_rows} x {block_size}")
     })?;
-    // As many columns as the task says, none of which is looked at: nobody may ask for more than fits a core.
+    // As many columns as the task says, none of which is looked at: nothing may ask for more than fits a core.
     check(block_size <= MAX_BLOCK, || format!("a block of {block_size} positions"))?;
     let inside = s.floats()?;
     let whole: Vec<f32> = (inside.chunks_exact(valid_len))
@@ -62,7 +62,7 @@ fn pv(call: &Call<'_>) -> Outputs {
     Ok(vec![call.nth(Role::Output, 0, "weighted values")?.expect(DType::F32, &o, Some(block_size))?])
 }
 
-/// The first block replaces a state that nobody wrote before; the output is written after the last.
+/// The first block replaces a state that was not written before; the output is written after the last.
 fn up(call: &Call<'_>) -> Outputs {
     let is_first = call.scalar(0, "flag of the first block")? != 0;
     let is_last = call.scalar(1, "flag of the last block")? != 0;

@@ -200,7 +200,7 @@ pub fn update(core: &mut Core, block: &Partial, state: &Partial, out: &Global, s
     core.tstore(&state.m, &m_done)?;
     core.tstore(&state.l, &l_done)?;
     if is_first || !is_last {
-        // Nobody reads the values that the last block would leave.
+        // Nothing reads the values that the last block would leave.
         core.tstore(&state.o, &o_done)?;
     }
     if is_last {

@@ -52,7 +52,7 @@ fn product(core: &mut Core, args: &KernelArgs<'_>, operand: OperandAt, sizes: Si
     let buffers = [0, 1].map(|id| Buffer::new(id, sizes));
     let buffer_of = |step: u32| &buffers[(step % u32::from(BUFFERS)) as usize];
     let sum = Tile::acc(DType::F32, sizes.m, sizes.n).at(0);
-    // All buffers are free at first, as if somebody had just emptied them.
+    // All buffers are free at first, as if they had just been emptied.
     for id in 0..BUFFERS {
         core.set_flag(Pipe::Mte1, Pipe::Mte2, id)?;
         core.set_flag(Pipe::M, Pipe::Mte1, id)?;
@@ -64,7 +64,7 @@ fn product(core: &mut Core, args: &KernelArgs<'_>, operand: OperandAt, sizes: Si
         }
         multiply(core, buffer_of(step), &sum, step == 0)?;
     }
-    // Nobody waits for the last ones; a flag left behind would confuse the next kernel.
+    // Nothing waits for the last ones; a flag left behind would confuse the next kernel.
     for id in 0..BUFFERS {
         core.wait_flag(Pipe::Mte1, Pipe::Mte2, id)?;
         core.wait_flag(Pipe::M, Pipe::Mte1, id)?;

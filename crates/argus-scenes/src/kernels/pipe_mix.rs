@@ -1,7 +1,7 @@
 //! A matrix core feeds the two vector cores of its cluster: c = a b + bias, column tile by column tile.
 //!
 //! The pipe has fewer slots than there are column tiles, so the matrix core gets ahead, waits for the vector
-//! cores and goes on.
+//! cores and continues.
 
 use argus_abi::{ArgDirection, CoreType, DType, FuncId, KernelArgs};
 use argus_runtime::{KernelEntry, SourceFile, source_file};

@@ -60,7 +60,7 @@ fn write_member(core: &mut Core, args: &KernelArgs<'_>) -> KernelResult {
 
 /// Meets all members of all blocks, then writes the block index to the member's line.
 ///
-/// Whoever comes leaves a mark in the tensor of slot 1 and waits for the marks of the others. Were not all of
+/// Each block leaves a mark in the tensor of slot 1 and waits for the marks of the others. Were not all of
 /// them on cores at once, those that are would wait for ever.
 fn meet_and_write(core: &mut Core, args: &KernelArgs<'_>) -> KernelResult {
     let number = own_line(core, args);

@@ -72,7 +72,7 @@ fn inputs(case: &str, params: Bgemm) -> HostArgs {
     }
 }
 
-/// A scope for each pair: its product lives until it is added, whatever else goes on.
+/// A scope for each pair: its product lives until it is added, whatever else runs.
 fn orchestrate(trb: &mut Trb, args: &EntryArgs, params: Bgemm) -> Result<(), Fatal> {
     let (a, b, c) = (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?);
     let like = TensorCreateInfo::new(&[params.task_elements() as u32], DType::F32)?;

@@ -24,7 +24,7 @@ fn source(path: &str, text: &str) -> (TempDir, PathBuf) {
     (folder, path)
 }
 
-/// A request for this source; nobody says where it runs.
+/// A request for this source; nothing says where it runs.
 fn request_for(path: &Path) -> Request {
     let mut request = cases::single();
     request.task.kernels =

@@ -57,7 +57,7 @@ pub fn known(dump: &Dump, args: &SceneArgs, registry: &Registry) -> Result<Optio
     Ok(Some(known))
 }
 
-/// Said when references are asked for and nobody knows the scene.
+/// Said when references are asked for and the scene is not known.
 pub fn unknown() -> Failure {
     super::impossible(
         "the dump does not say which scene it belongs to, so there are no references".to_owned(),

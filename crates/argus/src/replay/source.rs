@@ -1,5 +1,5 @@
 //! From what was typed to a task and the code it runs: out of a dump, out of a capsule, or out of a run that is
-//! made for it. Who only wants the task's arguments gets it without its code too, where nobody knows that.
+//! made for it. Who only wants the task's arguments gets it without its code too, where that is not known.
 
 use std::path::Path;
 use std::sync::Arc;
@@ -56,7 +56,7 @@ pub fn open(what: Option<&str>, args: &TaskArgs, registry: &Registry) -> Result<
     find(what, args, Purpose::Run, registry)
 }
 
-/// Finds a task of which only the arguments are needed. Its code holds no kernels where nobody knows them.
+/// Finds a task of which only the arguments are needed. Its code holds no kernels where they are not known.
 pub fn describe(what: Option<&str>, args: &TaskArgs, registry: &Registry) -> Result<Source, Failure> {
     find(what, args, Purpose::Describe, registry)
 }
@@ -181,7 +181,7 @@ fn of_dump(
     Ok(Source { task, code, chip, from })
 }
 
-/// A task of a dump whose kernels nobody here has.
+/// A task of a dump whose kernels are not known here.
 fn without_code(
     dump: &Dump,
     args: &TaskArgs,

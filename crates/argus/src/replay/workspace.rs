@@ -122,7 +122,7 @@ fn choose(
     Ok((source.task, source.chip, from))
 }
 
-/// Puts what was typed in place of what nobody recorded, and drops what does not hold for given arguments.
+/// Puts what was typed in place of what was not recorded, and drops what does not hold for given arguments.
 fn name(spec: &mut TaskSpec, task: &CapturedTask, args: &TaskArgs) {
     if let (true, Some(name)) = (task.identity.members.is_empty(), &args.kernel) {
         spec.name.clone_from(name);
@@ -136,7 +136,7 @@ fn name(spec: &mut TaskSpec, task: &CapturedTask, args: &TaskArgs) {
     }
 }
 
-/// A workspace is moved into its place whole; whoever is in that place would be left in one that is gone.
+/// A workspace is moved into its place whole; a shell in that place would be left in one that is gone.
 fn check_elsewhere(directory: &Path) -> Result<(), Failure> {
     let here = std::env::current_dir().and_then(|here| here.canonicalize()).ok();
     if here.is_some() && here == directory.canonicalize().ok() {

@@ -242,7 +242,7 @@ fn a_search_in_vain_says_so_and_a_hunt_ends_at_the_first_nan() {
     session.press("/nowhere\r");
     session.until("an answer", |screen| screen.contains("no task has 'nowhere' in its id or kernels"));
     session.press("f");
-    // The first update reads an accumulator that nobody wrote yet: poison, which is NaN.
+    // The first update reads an accumulator that nothing wrote yet: poison, which is NaN.
     session.until("a NaN", |screen| {
         screen.contains("not finite: task 0x0000000200000003, argument 3 before, [0]")
             && screen.contains("[0] = NaN")

@@ -273,7 +273,7 @@ fn a_view_keeps_its_offset_and_outputs_start_as_the_run_left_fresh_memory() {
         (buffer["size"].as_u64().unwrap(), buffer["fill"].as_u64().unwrap(), payload)
     };
     let before = |slot| captured(&dump, task, slot, "before_dispatch");
-    // Memory that nobody captured holds the pattern of fresh memory, up to a multiple of 1024 bytes.
+    // Memory that was not captured holds the pattern of fresh memory, up to a multiple of 1024 bytes.
     assert_eq!(content(0), (1024, 0, Some([before(0), vec![0xFF; 512]].concat())));
     assert_eq!(content(1), (1024, 0, Some([vec![0xFF; 512], before(1)].concat())));
     assert_eq!(content(2), (1024, 0xFF, None));
@@ -820,7 +820,7 @@ fn ctrl_c_ends_a_collection_with_every_program_it_started() {
     let ended = ended(argus.wait_with_output().unwrap());
     assert_eq!(ended.code, 1);
     assert_eq!(ended.stderr, "error: interrupted in step build; its output is in made/logs/build.log\n");
-    // Whoever inherited it reaps it, which may take a moment.
+    // The process that inherited it reaps it, which may take a moment.
     while test_kill_process(cmake).is_ok() {
         let state = fs::read_to_string(format!("/proc/{}/stat", cmake.as_raw_nonzero())).unwrap_or_default();
         if state.is_empty() || state.contains(") Z ") {
