@@ -9,6 +9,7 @@ mod replay;
 mod trace;
 mod workspace;
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use argus_chip::DEFAULT_CHIP;
@@ -25,6 +26,10 @@ pub use trace::TraceArgs;
 #[derive(Debug, Parser)]
 #[command(version, about, after_help = chips::examples(EXAMPLES), arg_required_else_help = true)]
 pub struct Cli {
+    /// C++ compiler for scenes from files [default: $CXX, g++ or clang++]
+    #[arg(long, value_name = "COMPILER", global = true)]
+    pub cxx: Option<OsString>,
+
     #[command(subcommand)]
     pub command: Command,
 }
@@ -41,6 +46,8 @@ Exit codes: 0 success, 1 outputs differ or the run failed, 2 wrong usage.";
 pub enum Command {
     /// Shows the scenes, their cases and the runtimes they are written for
     List(ListArgs),
+    /// Writes a small working project: kernels, an orchestration, inputs, a golden and a planted bug
+    New(NewArgs),
     /// Runs a case of a scene and compares its outputs with an independent reference
     Run(Box<RunArgs>),
     /// Lists the records of a dump, or shows their values
@@ -66,7 +73,16 @@ pub enum Command {
 }
 
 #[derive(Debug, Args)]
+pub struct NewArgs {
+    /// Name of the project, and of the directory that is made for it
+    pub name: String,
+}
+
+#[derive(Debug, Args)]
 pub struct ListArgs {
+    /// A scene file, or a directory with a scene.toml [default: the scenes that are built in]
+    pub path: Option<String>,
+
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
@@ -75,7 +91,7 @@ pub struct ListArgs {
 #[derive(Debug, Args)]
 #[command(after_help = chips::examples(RUN_EXAMPLES))]
 pub struct RunArgs {
-    /// Name of the scene, see `argus list`
+    /// Name of a scene, see `argus list`; or a scene file, or a directory with a scene.toml
     pub scene: String,
 
     /// A word that belongs to nothing; taken here so that the answer can say what was probably meant

@@ -7,6 +7,8 @@ use argus_scene::PrepareError;
 use argus_scene::compare::OutputMismatch;
 use argus_scene::play::PlayError;
 
+use crate::scene_files;
+
 /// Outputs differ, or the run failed.
 pub const FAILED: u8 = 1;
 /// The command line asks for something that does not exist or makes no sense.
@@ -74,7 +76,8 @@ impl From<OutputMismatch> for Failure {
 
 impl From<PrepareError> for Failure {
     fn from(error: PrepareError) -> Failure {
-        Failure::failed(PlayError::from(error))
+        let hint = scene_files::hint(&error);
+        Failure::usage(PlayError::from(error)).hint(hint)
     }
 }
 

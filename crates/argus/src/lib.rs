@@ -8,7 +8,10 @@
 //! | [`cli`] | the arguments, as typed |
 //! | [`list`] | `argus list` |
 //! | [`run`] | `argus run`: from arguments to a played case |
+//! | [`new`](mod@new) | `argus new`: a small project to start from |
 //! | [`capture`] | `argus run --dump-...`: from the flags to a recorded run |
+//! | [`carried`] | the scene that a dump carries |
+//! | [`scene_files`] | scenes from files: which compiler, where messages go, what helps |
 //! | [`interrupt`] | Ctrl-C ends a run in order |
 //! | [`progress`] | progress of a long run, on a terminal only |
 //! | [`input`] | from what was typed to an open dump and some of its records |
@@ -28,6 +31,7 @@
 
 mod bar;
 mod capture;
+mod carried;
 mod cli;
 mod export;
 mod failure;
@@ -35,11 +39,13 @@ mod find;
 mod input;
 mod interrupt;
 mod list;
+mod new;
 mod output;
 mod progress;
 mod replay;
 mod report;
 mod run;
+mod scene_files;
 mod stats;
 mod table;
 mod trace;
@@ -72,11 +78,15 @@ pub fn main(scenes: impl IntoIterator<Item = Scene>) -> ExitCode {
         Err(error) => return output::not_understood(&error),
     };
     let registry = match Registry::new(scenes) {
-        Ok(registry) => registry,
+        Ok(mut registry) => {
+            registry.add_source(scene_files::source(cli.cxx.as_deref()));
+            registry
+        }
         Err(error) => return output::failed(&Failure::usage(error), false),
     };
     let (json, ended) = match &cli.command {
         Command::List(args) => (args.json, list::list(args, &registry)),
+        Command::New(args) => (false, new::new(args)),
         Command::Run(args) => (args.json, run_scene(args, &registry)),
         Command::View(args) => (args.json, view::view(args)),
         Command::Tui(args) => (false, tui::tui(args)),

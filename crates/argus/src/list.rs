@@ -10,14 +10,20 @@ use serde_json::{Value, json};
 
 use crate::cli::ListArgs;
 use crate::failure::Failure;
+use crate::run::no_scene;
 use crate::{output, table};
 
 pub fn list(args: &ListArgs, registry: &Registry) -> Result<ExitCode, Failure> {
+    let behind = match &args.path {
+        Some(path) => Some(registry.behind(path).map_err(|error| no_scene(registry, path, error))?),
+        None => None,
+    };
+    let scenes = behind.as_deref().unwrap_or_else(|| registry.scenes());
     if args.json {
-        let scenes: Vec<Value> = registry.scenes().iter().map(|scene| scene_object(scene)).collect();
+        let scenes: Vec<Value> = scenes.iter().map(|scene| scene_object(scene)).collect();
         output::print_json(&json!({ "scenes": scenes }))?;
     } else {
-        output::print(&table::lines(&scene_table(registry.scenes())))?;
+        output::print(&table::lines(&scene_table(scenes)))?;
     }
     Ok(ExitCode::SUCCESS)
 }

@@ -10,6 +10,7 @@ use argus_find::tasks::Supplied;
 use argus_scene::graph::graph;
 use argus_scene::{Case, Registry, Scene};
 
+use crate::carried;
 use crate::cli::SceneArgs;
 use crate::failure::Failure;
 use crate::run::no_scene;
@@ -29,7 +30,8 @@ pub fn known(dump: &Dump, args: &SceneArgs, registry: &Registry) -> Result<Optio
     let (name, case) = match (&args.scene, facts) {
         (Some(scene), _) => (scene.clone(), args.case.clone()),
         (None, Some(facts)) if !facts.scene.is_empty() => {
-            (facts.scene.clone(), Some(facts.case.clone()).filter(|case| !case.is_empty()))
+            let scene = carried::scene(dump)?.unwrap_or_else(|| facts.scene.clone());
+            (scene, Some(facts.case.clone()).filter(|case| !case.is_empty()))
         }
         _ => return Ok(None),
     };

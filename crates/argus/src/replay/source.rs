@@ -20,6 +20,7 @@ use argus_scene::play::{PlayOptions, play_with};
 use argus_scene::{Case, Registry, Scene};
 
 use super::hints::cannot_replay;
+use crate::carried;
 use crate::cli::TaskArgs;
 use crate::failure::{Failure, did_you_mean};
 use crate::input;
@@ -147,8 +148,12 @@ fn of_dump(
     registry: &Registry,
 ) -> Result<Source, Failure> {
     let facts = dump.run().cloned().unwrap_or_default();
-    let name = args.scene.as_deref().or(Some(facts.scene.as_str()).filter(|name| !name.is_empty()));
-    if purpose == Purpose::Describe && args.scene.is_none() && registry.scene(&facts.scene).is_err() {
+    let own = match &args.scene {
+        Some(_) => None,
+        None => carried::scene(&dump)?.or_else(|| Some(facts.scene.clone()).filter(|name| !name.is_empty())),
+    };
+    let name = args.scene.as_deref().or(own.as_deref());
+    if purpose == Purpose::Describe && own.as_ref().is_some_and(|own| registry.scene(own).is_err()) {
         return without_code(&dump, args, selection, &facts);
     }
     let Some(name) = name else {

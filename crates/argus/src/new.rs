@@ -1,0 +1,82 @@
+//! `argus new`: a small project to start from.
+
+use std::fs;
+use std::path::Path;
+use std::process::ExitCode;
+
+use anyhow::anyhow;
+use argus_files::Stage;
+
+use crate::cli::NewArgs;
+use crate::failure::Failure;
+use crate::output;
+
+/// Name below the project, and text. `@NAME@` stands for the project's name.
+const CPP: &[(&str, &str)] = &[
+    ("README.md", include_str!("new/cpp/README.md")),
+    ("scene.toml", include_str!("new/cpp/scene.toml")),
+    ("kernels/aiv/add.cpp", include_str!("new/cpp/kernels/aiv/add.cpp")),
+    ("kernels/aiv/block.h", include_str!("new/cpp/kernels/aiv/block.h")),
+    ("kernels/aiv/scale.cpp", include_str!("new/cpp/kernels/aiv/scale.cpp")),
+    ("kernels/orchestration/orch.cpp", include_str!("new/cpp/kernels/orchestration/orch.cpp")),
+];
+
+pub fn new(args: &NewArgs) -> Result<ExitCode, Failure> {
+    check(&args.name)?;
+    let target = Path::new(&args.name);
+    if target.symlink_metadata().is_ok() {
+        return Err(Failure::usage(anyhow!("'{}' exists already", args.name))
+            .hint("choose another name: nothing is overwritten".to_owned()));
+    }
+    write(&args.name, target)
+        .map_err(|error| Failure::failed(anyhow!(error).context(format!("cannot make '{}'", args.name))))?;
+    output::print(&format!(
+        "made {name}: a scene with two kernels, an orchestration and a planted bug\n\
+         next: cd {name} && argus run . --dump-tensor -o good\n",
+        name = args.name
+    ))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+/// A name is a plain word: it becomes a directory and the name of a scene.
+fn check(name: &str) -> Result<(), Failure> {
+    let plain = |sign: char| sign.is_ascii_alphanumeric() || sign == '_' || sign == '-';
+    if !name.is_empty() && name.chars().all(plain) && !name.starts_with('-') {
+        return Ok(());
+    }
+    Err(Failure::usage(anyhow!("'{name}' cannot be the name of a project"))
+        .hint("use letters, digits, '_' and '-'".to_owned()))
+}
+
+/// All files appear at once, or none.
+fn write(name: &str, target: &Path) -> std::io::Result<()> {
+    let stage = Stage::beside(target)?;
+    let home = stage.path().join("project");
+    let put = |file: &str, content: &[u8]| {
+        let path = home.join(file);
+        if let Some(parent) = path.parent() {
+            fs::create_dir_all(parent)?;
+        }
+        fs::write(path, content)
+    };
+    for (file, text) in CPP {
+        put(file, text.replace("@NAME@", name).as_bytes())?;
+    }
+    put("golden/out.npy", &golden())?;
+    stage.publish("project", target)
+}
+
+/// 3 (a + b) for a = 0, 0.25, 0.5, ... and b = 1, as NumPy saves 64 x 64 floats.
+fn golden() -> Vec<u8> {
+    let header = "{'descr': '<f4', 'fortran_order': False, 'shape': (64, 64), }";
+    // NumPy pads its header so that the numbers begin at a multiple of 64 bytes.
+    let mut file = b"\x93NUMPY\x01\x00\x76\x00".to_vec();
+    file.extend(header.as_bytes());
+    file.resize(127, b' ');
+    file.push(b'\n');
+    for index in 0..64 * 64 {
+        let a = 0.25 * index as f32;
+        file.extend((3.0 * (a + 1.0)).to_le_bytes());
+    }
+    file
+}
