@@ -153,3 +153,75 @@ pub struct ObjectFacts {
 }
 
 pub type Describe = unsafe extern "C" fn() -> *const ObjectFacts;
+
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a panic is how a test fails")]
+mod tests {
+    use std::io::Write;
+    use std::mem::offset_of;
+    use std::path::Path;
+    use std::process::{Command, Stdio};
+
+    use super::*;
+
+    /// Rust's sizes and offsets, and a C++ source that prints the header's in the same words.
+    macro_rules! layouts {
+        ($($rust:ident as $c:literal { $($field:ident),* })*) => {{
+            let mut ours = String::new();
+            let mut source = String::from("#include <stdio.h>\n#include \"argus/orchestration_abi.h\"\nint main() {\n");
+            $(
+                ours += &format!("{} {}\n", $c, size_of::<$rust>());
+                source += &format!("printf(\"{0} %zu\\n\", sizeof({0}));\n", $c);
+                $(
+                    ours += &format!("{}.{} {}\n", $c, stringify!($field), offset_of!($rust, $field));
+                    source += &format!("printf(\"{0}.{1} %zu\\n\", offsetof({0}, {1}));\n", $c, stringify!($field));
+                )*
+            )*
+            (ours, source + "}\n")
+        }};
+    }
+
+    #[test]
+    fn every_type_has_the_layout_that_the_header_gives_it() {
+        let (ours, source) = layouts! {
+            Tensor as "ArgusTensor" {
+                addr, size, owner_task_id, start_offset, version, ndims, dtype, manual_dep, is_contiguous,
+                address_space, shapes, extent, strides, reserved
+            }
+            CreateInfo as "ArgusCreateInfo" {
+                initial_value, has_initial_value, start_offset, version, ndims, dtype, manual_dep, is_contiguous, shapes
+            }
+            Predicate as "ArgusPredicate" { tensor, target, op, ndims, indices }
+            TaskArgs as "ArgusTaskArgs" {
+                tensors, tensor_kinds, scalars, scalar_dtypes, dependencies, predicate, error, marks, tensor_count,
+                scalar_count, dependency_count, blocks, sync_start, early_resolve, timing_slot
+            }
+            Kernels as "ArgusKernels" { aic, aiv0, aiv1 }
+            Outputs as "ArgusOutputs" { task_id, tensors, count }
+            TensorInfo as "ArgusTensorInfo" { dtype, ndims, shapes, raw_shapes, offsets }
+            EntryArgs as "ArgusEntryArgs" { tensors, scalars, tensor_count, scalar_count }
+            Table as "ArgusOrchestrationTable" {
+                size, abi, host, submit, submit_dummy, alloc_tensors, scope_begin, scope_end, is_fatal, report_fatal,
+                log, get_tensor_data, set_tensor_data, cluster_count, aiv_count, dump_marked_only, graph_begin,
+                graph_end, add_dependency, device_malloc, device_free, copy_to_device, record_tensor_pair, add_task,
+                add_successor, set_tensor_info, task_count
+            }
+            ObjectFacts as "ArgusOrchestrationObject" { size, abi, generation, runtime, bind, call, configure }
+        };
+        let directory = tempfile::tempdir().unwrap();
+        let program = directory.path().join("layouts");
+        let include = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../include");
+        let mut compiler = Command::new("g++")
+            .args(["-std=c++20", "-x", "c++", "-", "-I"])
+            .arg(include)
+            .arg("-o")
+            .arg(&program)
+            .stdin(Stdio::piped())
+            .spawn()
+            .unwrap();
+        compiler.stdin.take().unwrap().write_all(source.as_bytes()).unwrap();
+        assert!(compiler.wait().unwrap().success());
+        let theirs = Command::new(&program).output().unwrap();
+        assert_eq!(ours, String::from_utf8(theirs.stdout).unwrap());
+    }
+}

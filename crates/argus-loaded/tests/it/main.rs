@@ -5,6 +5,8 @@ mod compile;
 mod conformance;
 mod endings;
 mod must_fail;
+mod orchestration_refusals;
+mod orchestrations;
 mod refusals;
 mod rig;
 mod scenes;

@@ -74,6 +74,14 @@ fn the_orchestration_reads_arguments_and_not_what_tasks_will_write() {
     assert_eq!(error.fatal_code(), Some(FatalCode::InvalidArgs));
     assert!(error.to_string().contains("a host-built graph runs only when it is whole"), "{error}");
 
+    // Inside a graph too, whose own tasks have written nothing.
+    let reads = Kernels::standard().ahead(|trb, args| {
+        let word = args.tensor(0)?;
+        trb.submit_aiv(BUMP, bump(word, 0))?;
+        trb.submit_graph(boundary(word, word), |trb| trb.get_tensor_bits(word, &[0]).map(drop)).map(drop)
+    });
+    assert_eq!(refusal(&reads, &[&[0]], &config()).fatal_code(), Some(FatalCode::InvalidArgs));
+
     let fills =
         Kernels::standard().ahead(|trb, _| trb.alloc_tensors(&[i32s(1)?.with_initial_value(3)]).map(drop));
     let error = refusal(&fills, &[], &config());

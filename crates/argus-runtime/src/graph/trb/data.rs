@@ -71,6 +71,7 @@ impl Trb {
         let mut tasks: Vec<Arc<Task>> = self.frame.creator(tensor)?.into_iter().collect();
         let allocation = self.allocation(&element)?;
         self.map.writers(allocation, &element, |found| tasks.extend(pending(found)));
+        self.inner.add_boundary(&mut tasks);
         Ok((element, tasks))
     }
 

@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 use argus_abi::{EdgeReason, TaskId};
 
-use super::{Producers, Trb, Wired};
+use super::{Producers, Trb, Wired, pending};
 use crate::error::Fatal;
 use crate::graph::arg::{Arg, TensorArg};
 use crate::graph::frame::{Frame, GRAPH_RING};
@@ -58,6 +58,12 @@ impl InnerGraphs {
                 producers.add(found.clone(), *reason);
             }
         }
+    }
+
+    /// Inside a graph the tasks outside are not looked through: whatever its boundary waits for may matter.
+    pub(super) fn add_boundary(&self, tasks: &mut Vec<Arc<Task>>) {
+        let boundary = self.open.iter().flat_map(|open| &open.boundary.found);
+        tasks.extend(boundary.filter_map(|(found, _)| pending(found.clone())));
     }
 
     pub(super) fn added(&mut self, task: &Arc<Task>) {
