@@ -52,8 +52,10 @@
 mod april;
 mod content;
 mod convert;
+mod digits;
 mod error;
 mod format;
+mod index;
 mod names;
 mod output;
 pub mod percent_g;

@@ -6,6 +6,8 @@ use argus_abi::{Role, Stage, TaskId};
 use argus_dump::read::{Dump, FormatVersion, Record};
 use rustc_hash::FxHashMap;
 
+use crate::digits::{put_hex, put_number};
+
 /// What the reference takes for a unique key.
 type Key = (TaskId, Option<u8>, Stage, Role, u32);
 
@@ -43,6 +45,13 @@ impl<'a> Names<'a> {
 
     /// Without an extension.
     pub(crate) fn stem(&self, record: &Record) -> String {
+        let mut stem = Vec::with_capacity(48);
+        self.put_stem(&mut stem, record);
+        String::from_utf8(stem).expect("it is made of ASCII")
+    }
+
+    /// Appends the stem.
+    pub(crate) fn put_stem(&self, out: &mut Vec<u8>, record: &Record) {
         let stage = match record.stage {
             Stage::BeforeDispatch => "before",
             Stage::AfterCompletion => "after",
@@ -52,14 +61,20 @@ impl<'a> Names<'a> {
             Role::Output => "out",
             Role::Inout => "inout",
         };
-        let member = match self.member(record) {
-            Some(member) => format!("_s{member}"),
-            None => String::new(),
-        };
-        let repeat = match self.repeated.get_or_init(|| self.find_repeated()).get(&record.index) {
-            Some(count) => format!("_{count}"),
-            None => String::new(),
-        };
-        format!("task_{}{member}_{stage}_{role}{}{repeat}", record.task_id, record.arg_index)
+        out.extend_from_slice(b"task_0x");
+        put_hex(out, record.task_id.raw().into(), 16);
+        if let Some(member) = self.member(record) {
+            out.extend_from_slice(b"_s");
+            put_number(out, member);
+        }
+        for word in [stage, role] {
+            out.push(b'_');
+            out.extend_from_slice(word.as_bytes());
+        }
+        put_number(out, record.arg_index);
+        if let Some(&count) = self.repeated.get_or_init(|| self.find_repeated()).get(&record.index) {
+            out.push(b'_');
+            put_number(out, count);
+        }
     }
 }

@@ -1,15 +1,21 @@
 //! Files that appear together, whole, or not at all.
 
 use std::fs::{self, File};
-use std::io::{self, BufWriter};
+use std::io::{self, BufWriter, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Mutex;
+use std::time::{Duration, Instant};
 
 use argus_dump::read::Dump;
 use argus_files::Stage;
 
 use crate::error::ExportError;
 use crate::report::{Group, Report};
+
+/// From so many files on it is said what they cost.
+const WORTH_MEASURING: usize = 1000;
+/// Files that are made to measure it.
+const SAMPLE: u32 = 256;
 
 /// An export under way. Dropped before [`Output::publish`], it leaves nothing behind.
 pub(crate) struct Output {
@@ -54,15 +60,50 @@ impl Output {
         Ok(Draft { path, file: BufWriter::with_capacity(1 << 16, file) })
     }
 
+    /// Writes a whole file called `name`.
+    pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> Result<(), ExportError> {
+        let path = || self.directory.join(name);
+        let mut file =
+            File::create_new(self.stage(name)).map_err(|error| ExportError::create(&path())(error))?;
+        file.write_all(bytes).map_err(|error| ExportError::write(&path())(error))
+    }
+
+    /// About how long it takes to create and name so many files, whatever is in them: measured with a few empty ones. None
+    /// if it is too little to speak of.
+    pub(crate) fn file_system_time(&self, files: usize) -> Result<Option<Duration>, ExportError> {
+        if files < WORTH_MEASURING {
+            return Ok(None);
+        }
+        let [before, after] = [".empty", ".named"].map(|name| self.stage.path().join(name));
+        let start = Instant::now();
+        for _ in 0..SAMPLE {
+            let made = File::create_new(&before).and_then(|_| fs::rename(&before, &after));
+            made.map_err(ExportError::create(&before))?;
+        }
+        let time = start.elapsed();
+        fs::remove_file(&after).map_err(ExportError::create(&after))?;
+        Ok(Some(time.mul_f64(files as f64 / f64::from(SAMPLE))))
+    }
+
+    /// A file for what is put together on the side; it goes away with the stage.
+    pub(crate) fn scratch(&self, name: &str) -> Result<File, ExportError> {
+        let path = self.stage.path().join(format!(".{name}"));
+        let file = File::options().read(true).write(true).create_new(true).open(&path);
+        file.map_err(ExportError::create(&path))
+    }
+
     /// Gives every file its name and counts them into `report`.
     pub(crate) fn publish(self, report: &mut Report) -> Result<(), ExportError> {
         let names = std::mem::take(&mut *self.names.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
-        // Another process may have come first while we were writing.
-        self.check_free(names.iter().cloned())?;
-        let mut fresh = Vec::new();
+        let mut fresh: Vec<PathBuf> = Vec::new();
         for name in &names {
             let path = self.directory.join(name);
             let new = !taken(&path);
+            if !new && !self.force {
+                // Another process came first while this one was writing.
+                fresh.iter().for_each(|path| drop(fs::remove_file(path)));
+                return Err(ExportError::Exists { path });
+            }
             let bytes = fs::metadata(self.stage.path().join(name)).map_or(0, |file| file.len());
             if let Err(error) = self.stage.publish(name, &path) {
                 fresh.iter().for_each(|path| drop(fs::remove_file(path)));

@@ -6,12 +6,61 @@ use std::fmt::Write;
 /// exponent below 1e-4 and from `10^digits` on.
 pub fn put_percent_g(out: &mut String, value: f64, digits: usize) {
     let digits = digits.clamp(1, MOST_DIGITS);
-    if !put_special(out, value) {
+    if !put_special(out, value) && !put_short(out, value, digits) {
         // Behind what is there already, so that no memory is needed for it alone.
         let start = out.len();
         let _ = write!(out, "{value:.*e}", digits - 1);
         put_decimal(out, start, -4, digits as i32, false);
     }
+}
+
+/// Powers of ten from 1e-4 on. Those from 1 on are exact.
+const POWERS: [f64; 20] = [
+    1e-4, 1e-3, 1e-2, 1e-1, 1e0, 1e1, 1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8, 1e9, 1e10, 1e11, 1e12, 1e13, 1e14,
+    1e15,
+];
+/// The place of 1 among them.
+const ONE: usize = 4;
+
+/// The common case: a number that is printed plainly with few digits. Scaled to a whole number of `digits` digits it is off by
+/// at most one bit, so rounding is right unless a tie is near; then, and in all other cases, nothing is appended.
+fn put_short(out: &mut String, value: f64, digits: usize) -> bool {
+    let magnitude = value.abs();
+    if digits > 9 || !(POWERS[0]..POWERS[ONE + digits]).contains(&magnitude) {
+        return false;
+    }
+    let mut place = POWERS.partition_point(|&power| power <= magnitude) - 1;
+    let scaled = magnitude * POWERS[ONE + digits - 1 + ONE - place];
+    let rest = scaled.fract();
+    if (rest - 0.5).abs() < 1e-4 {
+        return false;
+    }
+    let mut whole = scaled as u64 + u64::from(rest > 0.5);
+    if whole >= POWERS[ONE + digits] as u64 {
+        (whole, place) = (whole / 10, place + 1);
+    }
+    if place >= ONE + digits || whole < POWERS[ONE + digits - 1] as u64 {
+        return false;
+    }
+    let mut buffer = itoa::Buffer::new();
+    let figures = buffer.format(whole).trim_end_matches('0');
+    if value < 0.0 {
+        out.push('-');
+    }
+    if place < ONE {
+        out.push_str("0.");
+        out.push_str(&"000"[..ONE - 1 - place]);
+        out.push_str(figures);
+    } else if figures.len() <= place - ONE + 1 {
+        out.push_str(figures);
+        out.push_str(&"000000000"[..place - ONE + 1 - figures.len()]);
+    } else {
+        let (before, behind) = figures.split_at(place - ONE + 1);
+        out.push_str(before);
+        out.push('.');
+        out.push_str(behind);
+    }
+    true
 }
 
 /// Appends `value` as Python's `str()` does: the shortest decimal that reads back as the same number.
@@ -121,6 +170,34 @@ mod tests {
         ] {
             assert_eq!(g(value, digits), text);
         }
+    }
+
+    #[test]
+    fn short_numbers_are_the_same_either_way() {
+        let mut bits = 0x9E37_79B9u32;
+        let mut short = 0;
+        for step in 0..400_000u32 {
+            bits = bits.wrapping_mul(1_664_525).wrapping_add(1_013_904_223);
+            // Random bits, numbers of everyday size, and numbers that are near a tie or a power of ten.
+            let value = match step % 4 {
+                0 => f32::from_bits(bits),
+                1 => (bits as f32 / u32::MAX as f32 - 0.5) * 2000.0,
+                2 => (bits % 2_000_000) as f32 / 2048.0,
+                _ => 10f32.powi((bits % 12) as i32 - 5) * (1.0 + (bits >> 28) as f32 * 1e-7 - 8e-7),
+            };
+            let value = f64::from(value);
+            for digits in [3, 4, 6] {
+                let (mut found, mut expected) = (String::new(), String::new());
+                if value.is_nan() || !put_short(&mut found, value, digits) {
+                    continue;
+                }
+                short += 1;
+                write!(expected, "{value:.*e}", digits - 1).unwrap();
+                put_decimal(&mut expected, 0, -4, digits as i32, false);
+                assert_eq!(found, expected, "{value:?} in {digits} digits");
+            }
+        }
+        assert!(short > 500_000, "{short}");
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicU64, Ordering};
+use std::time::Duration;
 
 use argus_dump::read::Record;
 use argus_facts::with_causes;
@@ -26,6 +27,9 @@ pub struct Report {
     /// Bytes of all files.
     pub bytes: u64,
     pub records: u64,
+    /// Of a format with a file for each record: about how long the file system takes to make so many, measured with a few
+    /// empty ones.
+    pub file_system: Option<Duration>,
     /// Records of which only the metadata could be exported.
     pub without_payload: Vec<Group>,
     /// Records that are not exactly as in the dump, and what the format has no place for.
@@ -92,7 +96,12 @@ impl<'a> Progress<'a> {
 
     pub(crate) fn add(&self, record: &Record) {
         let weight = weight(record);
-        let done = self.done.fetch_add(weight, Ordering::Relaxed).saturating_add(weight);
-        (self.tell)(done.min(self.total), self.total);
+        let before = self.done.fetch_add(weight, Ordering::Relaxed);
+        let done = before.saturating_add(weight).min(self.total);
+        // A listener that draws is told a thousand times, not once for each of a million records.
+        let steps = |bytes: u64| u128::from(bytes) * 1000 / u128::from(self.total.max(1));
+        if steps(done) != steps(before.min(self.total)) {
+            (self.tell)(done, self.total);
+        }
     }
 }

@@ -1,13 +1,12 @@
 //! One record as a row: its metadata and its statistics, the same in every format.
 
-use argus_abi::{DType, Kind};
+use argus_abi::DType;
 use argus_dump::read::{Dump, Record};
 use argus_dump::summary::{Summary, summarise};
 use argus_facts::number::{Number, number};
 use argus_facts::with_causes;
-use serde_json::{Map, Value, json};
 
-use crate::content::{NoArray, array, scalar_bits, true_dtype};
+use crate::content::{array, scalar_bits};
 
 /// What a row says about a record's elements.
 pub(crate) struct Row {
@@ -127,48 +126,4 @@ pub(crate) fn flags(record: &Record) -> String {
 /// The element type as dumps spell it.
 pub(crate) fn dtype_name(record: &Record) -> &'static str {
     record.dtype.map_or("UNKNOWN", DType::name)
-}
-
-/// An item of `index.json`. Numbers that may exceed 2^53 are text.
-pub(crate) fn index_item(dump: &Dump, record: &Record, name: &str, stored: Result<&str, &NoArray>) -> Value {
-    let hex = |value: u64| format!("0x{value:016x}");
-    let mut item = Map::new();
-    let mut put = |key: &str, value: Value| drop(item.insert(key.to_owned(), value));
-    put("name", name.into());
-    match stored {
-        Ok(dtype) => put("stored_dtype", dtype.into()),
-        Err(why) => put("missing", with_causes(why).into()),
-    }
-    put("true_dtype", true_dtype(record.dtype).into());
-    put("index", record.index.into());
-    put("task_id", record.task_id.to_string().into());
-    put("kernel", dump.kernel_names(record).into());
-    put("func_ids", json!(*record.func_ids));
-    if let Some(member) = record.subtask {
-        put("subtask_id", member.into());
-    }
-    put("stage", record.stage.name().into());
-    put("role", record.role.name().into());
-    put("arg_index", record.arg_index.into());
-    put("kind", record.kind.name().into());
-    put("dtype", dtype_name(record).into());
-    put("shape", json!(record.shape()));
-    put("strides", json!(record.strides()));
-    put("start_offset", record.start_offset.into());
-    put("flags", flags(record).into());
-    if let Some(address) = record.address {
-        put("address", hex(address).into());
-    }
-    if let Some(time) = record.time_ns {
-        put("time_ns", time.into());
-    }
-    if let Some(checksum) = record.checksum {
-        put("checksum", format!("xxh3_128:{checksum:032x}").into());
-    }
-    if record.kind == Kind::Scalar
-        && let Some((bits, _)) = scalar_bits(record)
-    {
-        put("value_bits", hex(bits).into());
-    }
-    Value::Object(item)
 }

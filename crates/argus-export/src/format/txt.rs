@@ -15,6 +15,7 @@ use rayon::prelude::*;
 use super::Job;
 use crate::april;
 use crate::content::{NoArray, array};
+use crate::digits::put_number;
 use crate::error::ExportError;
 use crate::output::{Output, finish};
 use crate::percent_g::{put_percent_g, put_python_float};
@@ -25,12 +26,12 @@ pub(crate) fn export(job: &Job<'_>, output: Output) -> Result<Report, ExportErro
     output.check_free(job.file_names("txt"))?;
     let version = job.dump.format_version();
     let april = if version == FormatVersion::April { april::views(job.dump.directory()) } else { Vec::new() };
+    let file_system = output.file_system_time(job.records.len())?;
     let told: Vec<_> = job
         .records
         .par_iter()
-        .map(|&index| {
+        .map_init(Default::default, |(text, chunk): &mut (Vec<u8>, Chunk), &index| {
             let record = job.dump.record(index);
-            let draft = output.create(&format!("{}.txt", job.names.stem(&record)))?;
             let mut head = String::new();
             put_header(&mut head, version, &record, april.get(index));
             let mut missing = None;
@@ -44,13 +45,22 @@ pub(crate) fn export(job: &Job<'_>, output: Output) -> Result<Report, ExportErro
                 }
                 payload(job, version, &record, &mut head, &mut missing)
             };
-            draft.fill(|file| {
-                file.write_all(head.as_bytes())?;
-                match elements {
-                    Some(bytes) => Elements::new(version, &record, bytes).write(file),
-                    None => Ok(()),
+            let name = format!("{}.txt", job.names.stem(&record));
+            match elements.map(|bytes| Elements::new(version, &record, bytes)) {
+                // Small files are put together and written at once.
+                Some(elements) if elements.count > CHUNK => output.create(&name)?.fill(|file| {
+                    file.write_all(head.as_bytes())?;
+                    elements.write(chunk, file)
+                })?,
+                elements => {
+                    text.clear();
+                    text.extend_from_slice(head.as_bytes());
+                    if let Some(elements) = elements {
+                        elements.write(chunk, text).map_err(ExportError::write(name.as_ref()))?;
+                    }
+                    output.write(&name, text)?;
                 }
-            })?;
+            }
             job.progress.add(&record);
             Ok((index, missing))
         })
@@ -63,7 +73,8 @@ pub(crate) fn export(job: &Job<'_>, output: Output) -> Result<Report, ExportErro
             None => remark(job, version, &record, &mut remarks),
         }
     }
-    finish(output, job.records.len(), without.groups(), remarks.groups())
+    let report = finish(output, job.records.len(), without.groups(), remarks.groups())?;
+    Ok(Report { file_system, ..report })
 }
 
 /// What the layout does not show.
@@ -243,53 +254,138 @@ impl<'a> Elements<'a> {
                 };
                 put_percent_g(out, value, digits);
             }
-            Some(Number::Signed(value)) => {
-                let _ = write!(out, "{value}");
-            }
-            Some(Number::Unsigned(value)) => {
-                let _ = write!(out, "{value}");
-            }
+            Some(Number::Signed(value)) => out.push_str(itoa::Buffer::new().format(value)),
+            Some(Number::Unsigned(value)) => out.push_str(itoa::Buffer::new().format(value)),
             Some(Number::Bool(value)) => out.push_str(if value { "True" } else { "False" }),
             None => {}
         }
     }
 
-    fn write(&self, file: &mut impl Write) -> io::Result<()> {
-        let mut text = String::new();
+    /// Elements are put into words chunk by chunk: once if there is one chunk, and else once for each of three passes, so
+    /// that a large tensor does not take as much memory as its text.
+    fn write(&self, chunk: &mut Chunk, file: &mut impl Write) -> io::Result<()> {
+        chunk.start = None;
         let mut width = 0;
-        for index in 0..self.count {
-            text.clear();
-            self.put(&mut text, index);
-            width = width.max(text.len());
+        for start in (0..self.count).step_by(CHUNK as usize) {
+            chunk.fill(self, start);
+            width = width.max(chunk.words().map(str::len).max().unwrap_or(0));
         }
         let row = self.shape.last().copied().unwrap_or(1).max(1);
         file.write_all(b"\n# Overview:\n")?;
-        for index in 0..self.count {
-            text.clear();
-            self.put(&mut text, index);
-            let last = (index + 1) % row == 0 || index + 1 == self.count;
-            write!(file, "{text:>width$}{}", if last { "\n" } else { " " })?;
+        let mut column = 0;
+        for start in (0..self.count).step_by(CHUNK as usize) {
+            chunk.fill(self, start);
+            let mut left = self.count - start;
+            for word in chunk.words() {
+                pad(file, width - word.len())?;
+                file.write_all(word.as_bytes())?;
+                (column, left) = (column + 1, left - 1);
+                let last = column == row || left == 0;
+                file.write_all(if last { b"\n" } else { b" " })?;
+                if last {
+                    column = 0;
+                }
+            }
         }
         file.write_all(b"\n# Detail:\n")?;
-        let mut place = vec![0u64; self.shape.len()];
-        for index in 0..self.count {
-            text.clear();
-            text.push('[');
-            for (axis, at) in place.iter().enumerate() {
-                put(&mut text, format_args!("{}{at}", if axis == 0 { "" } else { ", " }));
-            }
-            text.push_str("] ");
-            self.put(&mut text, index);
-            text.push('\n');
-            file.write_all(text.as_bytes())?;
-            for (at, &extent) in place.iter_mut().zip(self.shape).rev() {
-                *at += 1;
-                if *at < extent {
-                    break;
-                }
-                *at = 0;
+        let mut place = Place::new(self.shape);
+        for start in (0..self.count).step_by(CHUNK as usize) {
+            chunk.fill(self, start);
+            for word in chunk.words() {
+                place.write(file)?;
+                file.write_all(word.as_bytes())?;
+                file.write_all(b"\n")?;
+                place.step();
             }
         }
         Ok(())
+    }
+}
+
+/// Elements that are put into words at a time.
+const CHUNK: u64 = 1 << 16;
+
+/// Some elements as text.
+#[derive(Default)]
+struct Chunk {
+    /// The first of them, if they are there.
+    start: Option<u64>,
+    text: String,
+    ends: Vec<usize>,
+}
+
+impl Chunk {
+    fn fill(&mut self, elements: &Elements<'_>, start: u64) {
+        if self.start == Some(start) {
+            return;
+        }
+        self.start = Some(start);
+        self.text.clear();
+        self.ends.clear();
+        for index in start..(start + CHUNK).min(elements.count) {
+            elements.put(&mut self.text, index);
+            self.ends.push(self.text.len());
+        }
+    }
+
+    fn words(&self) -> impl Iterator<Item = &str> {
+        let starts = std::iter::once(0).chain(self.ends.iter().copied());
+        starts.zip(&self.ends).map(|(start, &end)| &self.text[start..end])
+    }
+}
+
+fn pad(file: &mut impl Write, mut blanks: usize) -> io::Result<()> {
+    const BLANKS: &[u8] = &[b' '; 32];
+    while blanks > 0 {
+        let now = blanks.min(BLANKS.len());
+        file.write_all(&BLANKS[..now])?;
+        blanks -= now;
+    }
+    Ok(())
+}
+
+/// The indices of an element. All but the last change seldom, so their text is kept.
+struct Place<'a> {
+    shape: &'a [u64],
+    at: Vec<u64>,
+    outer: Vec<u8>,
+}
+
+impl<'a> Place<'a> {
+    fn new(shape: &'a [u64]) -> Place<'a> {
+        let mut place = Place { shape, at: vec![0; shape.len()], outer: Vec::new() };
+        place.put_outer();
+        place
+    }
+
+    fn put_outer(&mut self) {
+        self.outer.clear();
+        self.outer.push(b'[');
+        for &at in self.at.iter().rev().skip(1).rev() {
+            put_number(&mut self.outer, at);
+            self.outer.extend_from_slice(b", ");
+        }
+    }
+
+    fn write(&self, file: &mut impl Write) -> io::Result<()> {
+        file.write_all(&self.outer)?;
+        if let Some(&last) = self.at.last() {
+            file.write_all(itoa::Buffer::new().format(last).as_bytes())?;
+        }
+        file.write_all(b"] ")
+    }
+
+    fn step(&mut self) {
+        for (axis, (at, &extent)) in self.at.iter_mut().zip(self.shape).enumerate().rev() {
+            *at += 1;
+            if *at < extent {
+                if axis + 1 < self.shape.len() {
+                    self.put_outer();
+                }
+                return;
+            }
+            *at = 0;
+        }
+        self.put_outer();
     }
 }

@@ -110,8 +110,21 @@ impl Cells {
             Cells::F64(of) => optional::<DoubleType>(column, rows.iter().map(of)),
             Cells::Bool(of) => optional::<BoolType>(column, rows.iter().map(of)),
             Cells::Text(of) => {
-                let text = |row| of(row).map(|text| ByteArray::from(text.into_owned().into_bytes()));
-                optional::<ByteArrayType>(column, rows.iter().map(text))
+                // All texts of the column share one piece of memory.
+                let (mut all, mut ends) = (Vec::new(), Vec::with_capacity(rows.len()));
+                for text in rows.iter().map(of) {
+                    ends.push(text.map(|text| {
+                        all.extend_from_slice(text.as_bytes());
+                        all.len()
+                    }));
+                }
+                let (all, mut start) = (ByteArray::from(all), 0);
+                let texts = ends.into_iter().map(|end| {
+                    let end = end?;
+                    let begin = std::mem::replace(&mut start, end);
+                    Some(all.slice(begin, end - begin))
+                });
+                optional::<ByteArrayType>(column, texts)
             }
             Cells::I32s(of) => lists::<Int32Type, _>(column, rows.iter().map(of), |&item| item),
             Cells::U64s(of) => lists::<Int64Type, _>(column, rows.iter().map(of), |&item| item as i64),
