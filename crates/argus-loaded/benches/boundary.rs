@@ -1,5 +1,6 @@
 //! What the boundary costs: one tile instruction called directly, and the same one from a kernel object. And what a
 //! kernel costs the compiler: a source with a hundred tile types.
+#![allow(clippy::unwrap_used, reason = "a benchmark that cannot start says so by a panic")]
 
 use std::fmt::Write;
 use std::path::{Path, PathBuf};

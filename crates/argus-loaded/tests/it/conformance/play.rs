@@ -34,8 +34,8 @@ impl Stage<'_> {
 /// What a program's slots point to, alive as long as it runs.
 struct Arguments {
     payload: Box<DispatchPayload>,
-    _tensors: Vec<Box<Tensor>>,
-    _contexts: Vec<Box<[u64; 132]>>,
+    _tensors: Vec<Tensor>,
+    _contexts: Vec<[u64; 132]>,
 }
 
 pub fn play(suite: &Suite, case: &Case, objects: &[PathBuf]) -> Result<(), String> {
@@ -131,7 +131,9 @@ fn set(case: &Case) -> Stage<'_> {
 
 fn arguments(stage: &Stage<'_>, program: &Program) -> Arguments {
     let mut payload = Box::new(DispatchPayload::default());
-    let (mut tensors, mut contexts) = (Vec::new(), Vec::new());
+    // Room for all of them at once: slots point into these.
+    let (mut tensors, mut contexts) =
+        (Vec::with_capacity(program.args.len()), Vec::with_capacity(program.args.len()));
     for arg in &program.args {
         payload.args[arg.slot] = match &arg.value {
             ArgValue::Pointer { buffer, byte_offset } => stage.addr(buffer) + byte_offset,
@@ -147,11 +149,11 @@ fn arguments(stage: &Stage<'_>, program: &Program) -> Arguments {
                 };
                 let mut tensor = Tensor::contiguous(stage.addr(buffer), dtype, shape).unwrap();
                 tensor.start_offset = *start_offset;
-                tensors.push(Box::new(tensor));
-                std::ptr::from_ref(&**tensors.last().unwrap()) as u64
+                tensors.push(tensor);
+                std::ptr::from_ref(tensors.last().unwrap()) as u64
             }
             ArgValue::CommContext { rank, windows, window_bytes } => {
-                let mut words = Box::new([0; 132]);
+                let mut words = [0; 132];
                 words[2] = u64::from(*rank) | (windows.len() as u64) << 32;
                 words[3] = *window_bytes;
                 for (index, window) in windows.iter().enumerate() {
