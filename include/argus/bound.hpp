@@ -28,11 +28,17 @@ struct Site {
 
 // An instruction in the making. Everything typed is filled in by templates; the call is not one.
 struct Issue : ArgusInstruction {
-    Issue(ArgusOpcode code, const Site &at) : ArgusInstruction() {
+    // What the counts do not reach is never read, so it is not cleared: that would cost more than all the rest.
+    Issue(ArgusOpcode code, const Site &at) {
         opcode = static_cast<uint16_t>(code);
+        tile_count = 0;
+        global_count = 0;
+        scalar_count = 0;
         line = at.line;
         file = at.file;
         file_length = at.length;
+        pipe = nullptr;
+        result = nullptr;
     }
 
     Issue &tile(const ArgusTile &operand) {

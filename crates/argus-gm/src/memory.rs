@@ -118,10 +118,10 @@ impl GlobalMemory {
         Ok(Window { start: addr, end, allocation })
     }
 
-    /// The window from `addr` to the end of the allocation it lies in.
-    pub fn window_to_end(&self, addr: u64) -> Result<Window, MemoryError> {
+    /// The whole allocation that `addr` lies in.
+    pub fn window_around(&self, addr: u64) -> Result<Window, MemoryError> {
         let allocation = self.find(addr).ok_or(MemoryError::NoSuchAddress { addr, len: 0 })?;
-        Ok(Window { start: addr, end: allocation.base + allocation.len, allocation })
+        Ok(Window { start: allocation.base, end: allocation.base + allocation.len, allocation })
     }
 
     /// Base and length of the allocation that holds `addr`.
@@ -151,6 +151,11 @@ impl GlobalMemory {
 impl Window {
     pub fn start(&self) -> u64 {
         self.start
+    }
+
+    /// Whether an address lies inside.
+    pub fn holds(&self, addr: u64) -> bool {
+        (self.start..self.end).contains(&addr)
     }
 
     pub fn end(&self) -> u64 {

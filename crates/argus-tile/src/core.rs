@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use argus_abi::{CoreType, Member};
 use argus_chip::CoreSizes;
-use argus_gm::{Fill, GlobalMemory};
+use argus_gm::{Fill, GlobalMemory, Window};
 
 use crate::fault::Fault;
 use crate::kernel::KernelResult;
@@ -19,6 +19,9 @@ use crate::site::{ForeignSite, Site};
 use crate::space::Space;
 use crate::status::CoreStatus;
 use crate::sync::Flags;
+
+/// Allocations that a core remembers.
+const NEAR: usize = 4;
 
 /// Where an instruction was issued.
 pub(crate) type Caller = &'static Location<'static>;
@@ -44,6 +47,8 @@ pub struct Core {
     pub(crate) log: Option<InstrLog>,
     pub(crate) log_limit: usize,
     pub(crate) observer: Option<Box<dyn Observer>>,
+    /// Allocations that the running kernel found by address.
+    pub(crate) near: [Option<Window>; NEAR],
     /// Where the kernel's source stands, if Rust's own call sites are not it.
     site: Option<ForeignSite>,
 }
@@ -70,6 +75,7 @@ impl Core {
             log: None,
             log_limit: usize::MAX,
             observer: None,
+            near: Default::default(),
             site: None,
         }
     }
@@ -81,6 +87,7 @@ impl Core {
         self.member = member;
         self.memory.reset();
         self.flags = Flags::default();
+        self.near = Default::default();
         self.site = None;
         self.status.begin_kernel();
     }

@@ -200,12 +200,21 @@ impl Core {
     #[track_caller]
     pub fn global_raw(&mut self, addr: u64, dtype: DType, shape: GlobalShape) -> Result<Global, Fault> {
         let caller = Location::caller();
-        let window = self
-            .global
-            .window_to_end(addr)
-            .map_err(|error| Fault::memory(error).located(self.site(caller)))?;
+        let window =
+            self.allocation_of(addr).map_err(|error| Fault::memory(error).located(self.site(caller)))?;
         check_dtype(dtype).map_err(|fault| fault.located(self.site(caller)))?;
         Ok(Global { window, addr, dtype, shape })
+    }
+
+    /// The allocation that an address lies in. Kernels come back to the same few, so those of this kernel are kept.
+    fn allocation_of(&mut self, addr: u64) -> Result<Window, MemoryError> {
+        if let Some(window) = self.near.iter().flatten().find(|window| window.holds(addr)) {
+            return Ok(window.clone());
+        }
+        let window = self.global.window_around(addr)?;
+        self.near.rotate_right(1);
+        self.near[0] = Some(window.clone());
+        Ok(window)
     }
 
     fn make_global(
