@@ -10,6 +10,7 @@ mod find;
 mod inject;
 mod killed;
 mod list;
+mod new;
 mod progress;
 #[path = "../../../../tests/python/interpreter.rs"]
 mod python;
