@@ -147,6 +147,11 @@ impl DumpWriter {
         settled.map_err(|failure| self.report(&failure))
     }
 
+    /// The run itself narrowed what is captured; the finished dump says so.
+    pub fn set_level(&mut self, level: &str) {
+        self.info.level = level.into();
+    }
+
     /// Ends the dump: the rest of payload and journal, then manifest, graph.json and run.json.
     ///
     /// `end` is about the run. A run that failed has its dump finished just the same.

@@ -39,7 +39,7 @@ use argus_abi::Kind;
 use argus_dump::{
     DumpInfo, DumpOptions, DumpSummary, DumpWriter, OrchestrationArg, RunEnd, RunStatus, StatsMode,
 };
-use argus_facts::{SceneOrigin, with_causes};
+use argus_facts::{Level, SceneOrigin, with_causes};
 use argus_runtime::{
     CaptureRequest, CapturedRun, Device, HostArgs, Injected, Opening, Program, RunConfig, RunError, RunReport,
 };
@@ -134,7 +134,13 @@ pub fn record(
         injections: device.injected().iter().map(injected).collect(),
         times: device.timed().map(|timed| timed.times.clone()).unwrap_or_default(),
     };
-    let dump = match captured.sink.map(|writer| writer.finish(end)) {
+    let finish = |mut writer: DumpWriter| {
+        if device.marked_only() && request.level == Some(Level::Full) {
+            writer.set_level(Level::Partial.name());
+        }
+        writer.finish(end)
+    };
+    let dump = match captured.sink.map(finish) {
         Some(Ok(summary)) => Some(summary),
         Some(Err(error)) => {
             problems.push(RecordProblem::Dump(Arc::new(error)));

@@ -47,6 +47,7 @@ pub struct Device {
     watch: Watch,
     injected: Vec<Injected>,
     timed: Option<Timed>,
+    marked_only: bool,
 }
 
 /// When things happened in a run.
@@ -133,6 +134,7 @@ impl Device {
             watch: Watch::default(),
             injected: Vec::new(),
             timed: None,
+            marked_only: false,
         }
     }
 
@@ -153,6 +155,11 @@ impl Device {
     /// What the injections of the last run did, in the order of its configuration.
     pub fn injected(&self) -> &[Injected] {
         &self.injected
+    }
+
+    /// Whether the orchestration of the last run asked the capture for marked arguments only.
+    pub fn marked_only(&self) -> bool {
+        self.marked_only
     }
 
     /// When things happened in the last run, if its configuration asked for that.
@@ -226,6 +233,7 @@ impl Device {
     fn prepare(&mut self, program: &Program, args: &HostArgs, config: &RunConfig) -> Result<Stage, RunError> {
         self.injected.clear();
         self.timed = None;
+        self.marked_only = false;
         if self.abandoned {
             return Err(ConfigError::Abandoned.into());
         }
@@ -307,6 +315,7 @@ impl Device {
         let built = std::mem::take(&mut *relock(built.lock()));
         let on_rings = scheduler.rings.iter().flat_map(Ring::live);
         scheduler.end_capture(built.tasks.iter().cloned().chain(on_rings));
+        self.marked_only = scheduler.capture().is_some_and(Capture::is_marked_only);
         self.timed = scheduler.take_times().map(|(times, edges)| Timed { times, edges });
         for task in &built.tasks {
             task.unlink();

@@ -97,12 +97,21 @@ fn differences(scene: &Scene, case: &str, chip: &'static Chip, recorded: &Path) 
     }
     assert!(run.problems.is_empty(), "{:?}", run.problems);
     let (theirs, ours) = (Dump::open(recorded).unwrap(), Dump::open(directory.path()).unwrap());
+    let verdict = argus_dump::verify::verify(&ours, |_, _| ());
+    assert!(verdict.is_sound(), "{} {case}: {verdict:?}", scene.name);
     // The reference captures the inputs of a task once per block, when others of its blocks may have run, and those of
     // a task that is placed early before its producers have written them. We capture once per task, when its inputs
     // are final.
     let input_payloads = !matches!(scene.name, "blocks_and_sync" | "ring_pressure");
     let (mut theirs, mut ours_records) =
         (recorded::records(&theirs, input_payloads), recorded::records(&ours, input_payloads));
+    if scene.name == "legacy_graph" {
+        // The reference leaves numbers among raw slots out; without them a task could not be replayed.
+        let number = "0x0000000000000001 before_dispatch scalar 1 input UINT64 [] strides [] at 0 contiguous true 0 bytes";
+        let before = ours_records.len();
+        ours_records.retain(|(key, _), _| !key.starts_with(number));
+        assert_eq!(ours_records.len(), before - 1);
+    }
     if scene.name == "blocks_and_sync" {
         (theirs, ours_records) = (recorded::once(theirs), recorded::once(ours_records));
     }

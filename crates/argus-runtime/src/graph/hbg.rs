@@ -171,7 +171,7 @@ impl Hbg {
     }
 
     /// Says what the addresses among a task's slots are, in their order; which slots hold addresses follows from
-    /// their values. Numbers are not described and not captured.
+    /// their values. Of the other slots only the bits are known.
     ///
     /// A number that happens to be an address is taken for one: then the counts differ and the capture says so.
     pub fn set_address_info_to_task(&mut self, task: usize, info: &[SlotInfo]) -> Result<(), Fatal> {
@@ -289,7 +289,7 @@ fn describe_addresses(
     let mut info = info.iter();
     let described = slots.iter().map(|&slot| {
         if !is_address(slot) {
-            return Some(ArgumentDescription::Unsaid);
+            return Some(ArgumentDescription::Scalar(DType::U64));
         }
         let SlotInfo::Tensor { dtype, shape, raw_shape, offsets } = info.next()? else { return None };
         let whole = Tensor::contiguous(slot, *dtype, raw_shape).ok()?;

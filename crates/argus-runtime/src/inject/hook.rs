@@ -333,7 +333,7 @@ fn arguments(task: &Task) -> Vec<(u16, Tensor, Role)> {
             slots
                 .filter_map(|(slot, description)| match description {
                     ArgumentDescription::Tensor(tensor, role) => Some((slot, *tensor, *role)),
-                    ArgumentDescription::Scalar(_) | ArgumentDescription::Unsaid => None,
+                    ArgumentDescription::Scalar(_) => None,
                 })
                 .collect()
         }

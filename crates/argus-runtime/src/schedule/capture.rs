@@ -195,9 +195,7 @@ impl Capture {
         match &task.args.described {
             Some(Ok(described)) => {
                 for (slot, description) in described.iter().enumerate() {
-                    if let Some(what) = Argument::described(description, task.args.scalars[slot]) {
-                        visit(slot, what);
-                    }
+                    visit(slot, Argument::described(description, task.args.scalars[slot]));
                 }
             }
             Some(Err(reason)) => self.skip(recorder, task, stage, *reason),
@@ -290,11 +288,10 @@ enum Argument<'a> {
 }
 
 impl<'a> Argument<'a> {
-    fn described(description: &'a ArgumentDescription, slot: u64) -> Option<Argument<'a>> {
+    fn described(description: &'a ArgumentDescription, slot: u64) -> Argument<'a> {
         match description {
-            ArgumentDescription::Tensor(tensor, role) => Some(Argument::Tensor(tensor, *role)),
-            ArgumentDescription::Scalar(dtype) => Some(Argument::Scalar(slot, *dtype)),
-            ArgumentDescription::Unsaid => None,
+            ArgumentDescription::Tensor(tensor, role) => Argument::Tensor(tensor, *role),
+            ArgumentDescription::Scalar(dtype) => Argument::Scalar(slot, *dtype),
         }
     }
 

@@ -93,8 +93,6 @@ pub enum Work {
 pub enum ArgumentDescription {
     Tensor(Tensor, Role),
     Scalar(DType),
-    /// The orchestration says nothing of this slot, so nothing of it is captured.
-    Unsaid,
 }
 
 /// A task's arguments as submitted.
