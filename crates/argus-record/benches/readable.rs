@@ -32,7 +32,7 @@ fn now_ns() -> u64 {
 fn run(platform: &str, directory: &Path) {
     let scene = scene("paged_attention").expect("a shipped scene");
     let (case, runtime) = scene.case(Some("large"), Some(RuntimeKind::Trb)).expect("a shipped case");
-    let prepared = case.prepare(runtime, argus_chip::DEFAULT_CHIP).unwrap();
+    let prepared = case.prepare(runtime, argus_chip::DEFAULT_CHIP).expect("a scene that ships");
     let config = RunConfig { block_dim: case.block_dim, ..RunConfig::default() };
     let names = Names {
         scene: scene.name.clone(),

@@ -1,4 +1,5 @@
 //! Real sources, the machine's real compiler, a cache of the test's own.
+#![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -73,7 +74,8 @@ fn an_object_is_made_once_and_again_when_anything_it_was_made_from_changes() {
     assert!(again.cached);
     assert_eq!(again.path, first.path);
 
-    let changes: [(&str, &dyn Fn(&mut Unit)); 5] = [
+    type Change<'a> = &'a dyn Fn(&mut Unit);
+    let changes: [(&str, Change<'_>); 5] = [
         ("the source", &|_| scratch.write("orch.cpp", &format!("{SOURCE}\n// more\n"))),
         ("a header", &|_| scratch.write("late/sizes.h", "#define SIZE 5\n")),
         ("a header that is found before the old one", &|_| {

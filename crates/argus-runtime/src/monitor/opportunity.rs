@@ -4,10 +4,9 @@
 //! processors, threads stand in line: that time is the machine's, not the run's. Linux keeps it for each thread
 //! (`/proc/self/task/*/schedstat`). Where it cannot be read, all of the time counts.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::time::{Duration, Instant};
-
-use rustc_hash::FxHashMap;
 
 /// What Linux keeps of a thread, in nanoseconds.
 #[derive(Clone, Copy, Default)]
@@ -19,7 +18,7 @@ struct Account {
 
 /// The time since it was started in which the run had the chance to make progress.
 pub(super) struct Opportunity {
-    threads: FxHashMap<u64, Account>,
+    threads: BTreeMap<u64, Account>,
     since: Instant,
 }
 
@@ -54,8 +53,8 @@ impl Opportunity {
     }
 }
 
-fn accounts() -> FxHashMap<u64, Account> {
-    let Ok(threads) = fs::read_dir("/proc/self/task") else { return FxHashMap::default() };
+fn accounts() -> BTreeMap<u64, Account> {
+    let Ok(threads) = fs::read_dir("/proc/self/task") else { return BTreeMap::default() };
     let account = |name: &str| {
         let text = fs::read_to_string(format!("/proc/self/task/{name}/schedstat")).ok()?;
         let mut numbers = text.split_ascii_whitespace().map(str::parse::<u64>);
@@ -90,7 +89,11 @@ mod tests {
         let threads = 4 * std::thread::available_parallelism().map_or(1, |count| count.get());
         let (had, passed) = std::thread::scope(|scope| {
             for _ in 0..threads {
-                scope.spawn(|| while !stop.load(Ordering::Relaxed) {});
+                scope.spawn(|| {
+                    while !stop.load(Ordering::Relaxed) {
+                        std::hint::spin_loop()
+                    }
+                });
             }
             std::thread::sleep(Duration::from_millis(100));
             let busy = Opportunity::start();

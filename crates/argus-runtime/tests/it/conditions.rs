@@ -14,7 +14,8 @@ fn when(tensor: &Tensor, index: u32, comparison: Comparison, target: i64) -> Pre
 
 #[test]
 fn every_comparison_looks_at_the_element_when_the_task_is_ready() {
-    const COMPARISONS: [(Comparison, fn(&i64, &i64) -> bool); 6] = [
+    type Holds = fn(&i64, &i64) -> bool;
+    const COMPARISONS: [(Comparison, Holds); 6] = [
         (Comparison::Equal, i64::eq),
         (Comparison::NotEqual, i64::ne),
         (Comparison::Greater, i64::gt),
