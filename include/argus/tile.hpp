@@ -40,6 +40,33 @@ inline void set_value(const ArgusTile &tile, uint32_t index, uint8_t dtype, uint
     Issue(ARGUS_OP_SET_VALUE, at).tile(tile).option(index).scalar(dtype, bits).run();
 }
 
+// One element of a tile that is used like an array. On-chip memory is the engine's, so there is no pointer to it.
+template <typename T>
+struct TileElement {
+    const ArgusTile *tile;
+    uint32_t index;
+    Site at;
+
+    operator T() const { return get_value<T>(*tile, index, at); }
+    TileElement &operator=(T value) {
+        set_value(*tile, index, dtype_of<T>, scalar_bits(value), at);
+        return *this;
+    }
+    TileElement &operator=(const TileElement &other) { return *this = static_cast<T>(other); }
+    TileElement &operator+=(T value) { return *this = static_cast<T>(static_cast<T>(*this) + value); }
+    TileElement &operator-=(T value) { return *this = static_cast<T>(static_cast<T>(*this) - value); }
+    TileElement &operator*=(T value) { return *this = static_cast<T>(static_cast<T>(*this) * value); }
+};
+
+// A tile as an array.
+template <typename T>
+struct TileData {
+    const ArgusTile *tile;
+
+    TileElement<T> operator[](uint64_t index) const { return {tile, static_cast<uint32_t>(index), Site::here()}; }
+    TileElement<T> operator*() const { return (*this)[0]; }
+};
+
 }  // namespace argus
 
 namespace pto {
@@ -137,8 +164,18 @@ struct Tile : argus::TileHandle {
         return argus::get_value<DType>(tile, index, at);
     }
 
+    // Elements of a Vec tile as if it were an array: each access is one of the scalar unit.
+    argus::TileData<DType> data() const
+        requires(Loc_ == TileType::Vec)
+    {
+        return {&tile};
+    }
     // The address in the tile's space as a pointer; nothing can be read through it.
-    TileDType data() const { return reinterpret_cast<TileDType>(static_cast<uintptr_t>(tile.addr)); }
+    TileDType data() const
+        requires(Loc_ != TileType::Vec)
+    {
+        return reinterpret_cast<TileDType>(static_cast<uintptr_t>(tile.addr));
+    }
 
     void SetKAligned(bool) {}
     bool GetKAligned() const { return false; }
