@@ -304,6 +304,7 @@ fn one_closer(
     if let Expectation::Isolated(references) = expectation {
         // What the kernel does to older inputs says more than what its output resembles.
         looks_like.splice(0..0, stale_read(subject, *references, at, &record, &pair, &tolerance));
+        looks_like.sort_by_key(|finding| std::cmp::Reverse(finding.confidence));
     }
     Some(Closer {
         argument: record.arg_index,
@@ -423,16 +424,19 @@ fn stale_read(
             };
             let Some(made) = made.iter().find(|made| made.slot == output.arg_index) else { continue };
             let (argument, wrong) = (input.arg_index, pattern::wrong_of(pair, tolerance));
-            if wrong > 0 && pattern::all_wrong_are(pair, tolerance, &made.bytes) {
-                return Some(Finding {
-                    pattern: pattern::Pattern::StaleRead { argument },
-                    confidence: pattern::Confidence::Strong,
-                    explains: wrong,
-                    evidence: format!(
-                        "all {wrong} wrong elements are what the kernel makes of argument {argument} {when}"
-                    ),
-                });
+            if wrong == 0 || !pattern::all_wrong_are(pair, tolerance, &made.bytes) {
+                continue;
             }
+            let mut evidence =
+                format!("all {wrong} wrong elements are what the kernel makes of argument {argument} {when}");
+            let mut confidence = pattern::Confidence::Strong;
+            // NaNs keep their bits on the way through a kernel.
+            if pattern::all_wrong_are(pair, tolerance, &vec![0xff; made.bytes.len()]) {
+                confidence = pattern::Confidence::Likely;
+                evidence += "; an output that was never written would look the same";
+            }
+            let pattern = pattern::Pattern::StaleRead { argument };
+            return Some(Finding { pattern, confidence, explains: wrong, evidence });
         }
     }
     None

@@ -96,6 +96,9 @@ enum HeaderWhat {
         strides: Vec<u32>,
         start_offset: String,
         address: Option<String>,
+        /// Absent in older capsules.
+        #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+        created: bool,
         before: HeaderContent,
         after: HeaderContent,
     },
@@ -231,6 +234,7 @@ fn header_argument(argument: &Argument, payload: &mut Vec<u8>) -> Option<HeaderA
                 strides: tensor.strides.clone(),
                 start_offset: hex(tensor.start_offset),
                 address: tensor.address.map(hex),
+                created: tensor.created,
                 before: header_content(&tensor.before, payload),
                 after: header_content(&tensor.after, payload),
             };
@@ -302,7 +306,7 @@ fn task(header: Header, payload: &[u8]) -> Result<CapturedTask, CapsuleDamage> {
 fn what(what: HeaderWhat, dtype: DType, payload: &[u8]) -> Result<What, SlotDamage> {
     match what {
         HeaderWhat::Scalar { bits } => Ok(What::Scalar { dtype, bits: number(&bits)? }),
-        HeaderWhat::Tensor { role, shape, strides, start_offset, address, before, after } => {
+        HeaderWhat::Tensor { role, shape, strides, start_offset, address, created, before, after } => {
             if shape.is_empty() || shape.len() > MAX_DIMS || strides.len() != shape.len() {
                 return Err(SlotDamage::Dimensions { shape: shape.len(), strides: strides.len() });
             }
@@ -310,6 +314,7 @@ fn what(what: HeaderWhat, dtype: DType, payload: &[u8]) -> Result<What, SlotDama
             let mut tensor = TensorArgument::contiguous(dtype, role, &shape);
             tensor.strides = strides;
             tensor.start_offset = number(&start_offset)?;
+            tensor.created = created;
             tensor.address = address.as_deref().map(number).transpose()?;
             let expected = tensor.logical_bytes();
             tensor.before = content(before, payload, expected)?;

@@ -40,6 +40,12 @@ impl Proof {
     pub fn compared(&self) -> bool {
         self.verdicts.iter().any(|verdict| !matches!(verdict.judgement, Judgement::Unchecked(_)))
     }
+
+    /// Elements of outputs that were compared, and elements of outputs.
+    pub fn elements(&self) -> (u64, u64) {
+        let sum = |of: fn(&Verdict) -> u64| self.verdicts.iter().map(of).sum();
+        (sum(|verdict| verdict.compared), sum(|verdict| verdict.elements))
+    }
 }
 
 /// One output.
@@ -51,7 +57,10 @@ pub struct Verdict {
     pub shape: Vec<u32>,
     pub elements: u64,
     pub judgement: Judgement,
-    /// Elements that the task did not write; they are not compared.
+    /// Elements that were compared with what was captured.
+    pub compared: u64,
+    /// Elements that the task did not write. They are compared if the task created the tensor and the run did not
+    /// leave one value in all of them, which the tensor may have been created with.
     pub unwritten: u64,
     /// Elements that came out otherwise when unknown bytes did.
     pub dependent: u64,
@@ -165,16 +174,31 @@ fn judge(
             }
         }
     }
+    // What a task left alone in memory that it was given is not its doing. In a tensor that it created there is
+    // nothing but the fill, which is what the first run began with, or one value that it was created with.
+    let one_value = || match &tensor.after {
+        Content::Bytes(expected) => {
+            let element = |index: usize| expected.get(index * width..(index + 1) * width);
+            let first = unwritten.first().and_then(|&index| element(index));
+            let filled = first.is_some_and(|first| first.iter().all(|&byte| byte == task.fill.byte()));
+            !filled && unwritten.iter().all(|&index| element(index) == first)
+        }
+        Content::Missing(_) | Content::Unneeded => true,
+    };
+    let left_out = if tensor.created && !one_value() { &[][..] } else { &unwritten[..] };
     let judgement = match &tensor.after {
         Content::Bytes(_) if !task.completed => {
             Judgement::Unchecked("the task did not end in the run".into())
         }
         Content::Bytes(expected)
-            if unwritten.len() as u64 == elements && elements > 0 && expected != &first.bytes =>
+            if !tensor.created
+                && unwritten.len() as u64 == elements
+                && elements > 0
+                && expected != &first.bytes =>
         {
             Judgement::Unchecked("the task wrote none of it".into())
         }
-        Content::Bytes(expected) => compare(tensor.dtype, &first.bytes, expected, &unwritten),
+        Content::Bytes(expected) => compare(tensor.dtype, &first.bytes, expected, left_out),
         Content::Missing(why) => Judgement::Unchecked(why.clone()),
         Content::Unneeded => Judgement::Unchecked("it was not captured after the task".into()),
     };
@@ -184,6 +208,10 @@ fn judge(
         dtype: tensor.dtype,
         shape: tensor.shape.clone(),
         elements,
+        compared: match judgement {
+            Judgement::Unchecked(_) => 0,
+            Judgement::BitEqual | Judgement::Differs(_) => elements - left_out.len() as u64,
+        },
         judgement,
         unwritten: unwritten.len() as u64,
         dependent,

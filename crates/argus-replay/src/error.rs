@@ -2,6 +2,7 @@
 
 use argus_abi::args::{GLOBAL_CONTEXT_SLOT, LOCAL_CONTEXT_SLOT};
 use argus_abi::{TaskId, ViewError};
+use argus_dump::read::PayloadError;
 use argus_gm::MemoryError;
 use argus_gm::view::MoveError;
 use thiserror::Error;
@@ -32,6 +33,10 @@ pub enum ReplayError {
 
     #[error("argument slot {slot} of the task was not captured ({why})")]
     MissingSlot { slot: usize, why: String },
+
+    /// A record has other bytes than were captured.
+    #[error("argument slot {slot} is damaged")]
+    Damaged { slot: usize, source: PayloadError },
 
     #[error("argument slot {slot} has no payload: {why}")]
     MissingPayload { slot: usize, why: String },

@@ -17,7 +17,7 @@ use argus_runtime::{Alone, Device, KernelEntry, KernelTable, Launch, RunConfig, 
 use argus_tile::{Core, CoreLog, FaultKind, Kernel, KernelResult};
 
 use crate::error::ReplayError;
-use crate::observe::{Observers, Probe, Sighting, Watch};
+use crate::observe::{LookError, Observers, Probe, Sighting, Watch};
 use crate::rebuild::{Poison, Rebuilt};
 use crate::task::CapturedTask;
 
@@ -84,6 +84,8 @@ pub struct Outcome {
     /// Sightings that were only counted.
     pub more_sightings: u64,
     pub stray: Option<Stray>,
+    /// What was to be seen of a task that ended, and was not.
+    pub silent: Vec<LookError>,
 }
 
 /// Runs a task once. Bytes that were not captured hold `poison`.
@@ -119,6 +121,8 @@ pub fn run(
         outputs.push(Output { slot, initial, bytes: rebuilt.gather(slot)? });
     }
     let (logs, log_full) = logs.map_or_else(Default::default, |logs| logs.take());
+    let silent =
+        if result.is_ok() { observers.silent(|| first_changes(&rebuilt, &outputs)) } else { Vec::new() };
     let (sightings, more_sightings) = observers.close();
     let stray = strays(&rebuilt)?;
     let buffers = rebuilt.buffers.iter().map(|&(addr, bytes)| Buffer {
@@ -130,7 +134,21 @@ pub fn run(
         bytes,
     });
     let buffers = buffers.collect();
-    Ok(Outcome { result, outputs, logs, log_full, buffers, sightings, more_sightings, stray })
+    Ok(Outcome { result, outputs, logs, log_full, buffers, sightings, more_sightings, stray, silent })
+}
+
+/// The first element of each output that the task changed, as a watch is written.
+fn first_changes(rebuilt: &Rebuilt, outputs: &[Output]) -> String {
+    let changed = outputs.iter().filter_map(|output| {
+        let placed = rebuilt.placed.iter().find(|placed| placed.slot == output.slot)?;
+        let width = placed.tensor.dtype()?.size();
+        let at = output.initial.iter().zip(&output.bytes).position(|(before, after)| before != after)?;
+        Some(format!("{}[{}]", output.slot, at / width))
+    });
+    match changed.collect::<Vec<_>>() {
+        none if none.is_empty() => "the task changed no element of an output".to_owned(),
+        first => format!("the first elements that the task changed are {}", first.join(", ")),
+    }
 }
 
 /// How many clusters a launch gets. Whether its blocks started together is not captured. If they all fit the

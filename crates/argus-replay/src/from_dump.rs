@@ -5,7 +5,7 @@
 
 use argus_abi::args::{KernelAbi, LOCAL_CONTEXT_SLOT};
 use argus_abi::{Kind, MAX_DIMS, Stage, TaskId, TaskState};
-use argus_dump::read::{Dump, FormatVersion, Record, Scalar};
+use argus_dump::read::{Dump, FormatVersion, PayloadError, Record, Scalar};
 use argus_facts::with_causes;
 use argus_gm::Fill;
 
@@ -58,6 +58,12 @@ impl CapturedTask {
             notes: Vec::new(),
         };
         captured.add_notes(&records, listed.blocks.is_some());
+        captured
+            .notes
+            .extend(facts.iter().flat_map(|run| &run.injections).map(|fault| injected(task, fault)));
+        if !dump.has_checksums() {
+            captured.notes.push("the dump has no checksums: damage to its payloads cannot be told".into());
+        }
         // What the task had, whether it was captured or not.
         let slots = match described {
             Some(task) => usize::from(task.tensors) + usize::from(task.scalars),
@@ -134,6 +140,19 @@ impl CapturedTask {
     }
 }
 
+/// What to know of a fault that was made on purpose.
+fn injected(task: TaskId, fault: &serde_json::Value) -> String {
+    let word = |key: &str| fault[key].as_str().unwrap_or("?").to_owned();
+    let what = format!("{} in kernel {}, task {}", word("kind"), word("kernel"), word("task_id"));
+    if fault["task_id"].as_str() == Some(&task.to_string()) {
+        format!(
+            "a fault was injected into this task on purpose ({what}): its captured outputs are not the kernel's"
+        )
+    } else {
+        format!("a fault was injected into the run on purpose: {what}")
+    }
+}
+
 /// All records of a task, first those before it.
 fn records_of(dump: &Dump, task: TaskId) -> Vec<Record> {
     if dump.format_version() != FormatVersion::Argus {
@@ -158,7 +177,7 @@ fn arguments(dump: &Dump, records: &[Record]) -> Result<Vec<Argument>, ReplayErr
         }
         let content = match record.kind {
             Kind::Scalar => Content::Unneeded,
-            Kind::Tensor => content(dump, record),
+            Kind::Tensor => content(dump, record)?,
         };
         match arguments.iter_mut().find(|argument| argument.slot == slot) {
             None => arguments.push(Argument {
@@ -232,16 +251,30 @@ fn what(record: &Record, slot: usize, content: Content) -> Result<What, ReplayEr
         Stage::AfterCompletion => after = content,
     }
     let (role, start_offset, address) = (record.role, record.start_offset, record.address);
-    Ok(What::Tensor(TensorArgument { dtype, role, shape, strides, start_offset, address, before, after }))
+    let created = record.created;
+    Ok(What::Tensor(TensorArgument {
+        dtype,
+        role,
+        shape,
+        strides,
+        start_offset,
+        address,
+        created,
+        before,
+        after,
+    }))
 }
 
-fn content(dump: &Dump, record: &Record) -> Content {
-    match dump.payload(record) {
+fn content(dump: &Dump, record: &Record) -> Result<Content, ReplayError> {
+    Ok(match dump.payload(record) {
         Ok(bytes) if record.logical_bytes == Some(bytes.len() as u64) => Content::Bytes(bytes.to_vec()),
         Ok(bytes) => {
             let whole = record.logical_bytes.map_or_else(|| "?".into(), |bytes| bytes.to_string());
             Content::Missing(format!("only {} of its {whole} bytes were kept", bytes.len()))
         }
+        Err(source @ PayloadError::Damaged { .. }) => {
+            return Err(ReplayError::Damaged { slot: record.arg_index as usize, source });
+        }
         Err(error) => Content::Missing(with_causes(&error)),
-    }
+    })
 }

@@ -4,6 +4,7 @@
 //! instruction when that is complete. A *break* ends the kernel at the first instruction that writes a NaN.
 //! None of them changes what the kernel computes.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -35,6 +36,12 @@ pub enum LookError {
     NoElement { watch: Watch, shape: Vec<u32> },
     #[error("'{text}' is not a probe: write TILE@INSTR, as in dst@12, dst@TMATMUL or src@TSTORE#2")]
     ProbeForm { text: String },
+    #[error("the probe {probe} never fired: the task ran {instructions} instructions: {ran}")]
+    SilentProbe { probe: Probe, instructions: u64, ran: String },
+    #[error("the watched element {watch} never changed; {changed}")]
+    SilentWatch { watch: Watch, changed: String },
+    #[error("no instruction wrote a NaN: the task ran {instructions} instructions to its end")]
+    NoNan { instructions: u64 },
     #[error("'{text}' is not a probe: there is no instruction '{name}'; there are {}", opcodes())]
     NoInstruction { text: String, name: String },
 }
@@ -76,6 +83,16 @@ pub struct Probe {
     /// Its name, as `dst` or `src0`; `*` for all.
     pub operand: String,
     pub instruction: At,
+}
+
+impl fmt::Display for Probe {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self.instruction {
+            At::Number(number) => write!(f, "{}@{number}", self.operand),
+            At::Sort(opcode, None) => write!(f, "{}@{}", self.operand, opcode.name()),
+            At::Sort(opcode, Some(number)) => write!(f, "{}@{}#{number}", self.operand, opcode.name()),
+        }
+    }
 }
 
 /// Which instruction.
@@ -141,6 +158,31 @@ pub(crate) struct Observers {
     break_on_nan: bool,
     seen: Mutex<Vec<Sighting>>,
     more: AtomicU64,
+    /// For each watch and each probe how often it fired.
+    changes: Vec<AtomicU64>,
+    hits: Vec<AtomicU64>,
+    ran: Mutex<Ran>,
+}
+
+/// The instructions of a run: how many of each sort, and the names of their operands.
+#[derive(Debug, Default)]
+struct Ran(BTreeMap<&'static str, (u64, BTreeSet<&'static str>)>);
+
+impl Ran {
+    fn instructions(&self) -> u64 {
+        self.0.values().map(|(count, _)| count).sum()
+    }
+}
+
+impl fmt::Display for Ran {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        for (number, (opcode, (count, operands))) in self.0.iter().enumerate() {
+            let operands = operands.iter().copied().collect::<Vec<_>>().join(", ");
+            let comma = if number == 0 { "" } else { "; " };
+            write!(f, "{comma}{count} {opcode} with {operands}")?;
+        }
+        Ok(())
+    }
 }
 
 /// A watch at its place.
@@ -167,6 +209,9 @@ impl Observers {
             break_on_nan,
             seen: Mutex::default(),
             more: AtomicU64::new(0),
+            changes: watches.iter().map(|_| AtomicU64::new(0)).collect(),
+            hits: probes.iter().map(|_| AtomicU64::new(0)).collect(),
+            ran: Mutex::default(),
         })
     }
 
@@ -190,6 +235,24 @@ impl Observers {
         let mut seen = std::mem::take(&mut *self.seen.lock().unwrap_or_else(PoisonError::into_inner));
         seen.sort_by_key(|sighting| (sighting.block, sighting.member, sighting.instruction));
         (seen, self.more.load(Ordering::Relaxed))
+    }
+
+    /// What was to be seen in a task that ended, and was not. `changed` says what a watch would have seen.
+    pub(crate) fn silent(&self, changed: impl Fn() -> String) -> Vec<LookError> {
+        let ran = self.ran.lock().unwrap_or_else(PoisonError::into_inner);
+        let none = |count: &AtomicU64| count.load(Ordering::Relaxed) == 0;
+        let probes = self.probes.iter().zip(&self.hits).filter(|(_, hits)| none(hits)).map(|(probe, _)| {
+            LookError::SilentProbe {
+                probe: probe.clone(),
+                instructions: ran.instructions(),
+                ran: ran.to_string(),
+            }
+        });
+        let watches = self.watches.iter().zip(&self.changes).filter(|(_, changes)| none(changes));
+        let watches = watches
+            .map(|(watched, _)| LookError::SilentWatch { watch: watched.watch.clone(), changed: changed() });
+        let no_nan = self.break_on_nan.then(|| LookError::NoNan { instructions: ran.instructions() });
+        probes.chain(watches).chain(no_nan).collect()
     }
 
     fn note(&self, sighting: Sighting) {
@@ -257,22 +320,30 @@ impl Observer for Lookout {
     fn after(&mut self, core: &mut Core, index: u64, entry: &LogEntry) -> KernelResult {
         self.counts[entry.opcode as usize] += 1;
         let observers = Arc::clone(&self.observers);
+        {
+            let mut ran = observers.ran.lock().unwrap_or_else(PoisonError::into_inner);
+            let (count, operands) = ran.0.entry(entry.opcode.name()).or_default();
+            *count += 1;
+            operands.extend(entry.operands.iter().map(|operand| operand.name));
+        }
         let stores =
             |operand: &LogOperand| operand.written && matches!(operand.place, OperandPlace::Global { .. });
         if entry.operands.iter().any(stores) {
-            for watched in &observers.watches {
+            for (watched, changes) in observers.watches.iter().zip(&observers.changes) {
                 let to = observers.read(watched.address, watched.dtype);
                 let from = watched.last.swap(to, Ordering::AcqRel);
                 if from != to {
+                    changes.fetch_add(1, Ordering::Relaxed);
                     let (watch, dtype) = (watched.watch.clone(), watched.dtype);
                     self.note(core, index, entry, Observation::Changed { watch, dtype, from, to });
                 }
             }
         }
-        for probe in &observers.probes {
+        for (probe, hits) in observers.probes.iter().zip(&observers.hits) {
             if self.hits(probe, index, entry.opcode) {
                 for operand in &entry.operands {
                     if probe.operand == "*" || probe.operand == operand.name {
+                        hits.fetch_add(1, Ordering::Relaxed);
                         let seen = look(core, &observers.memory, operand);
                         self.note(core, index, entry, seen);
                     }

@@ -102,6 +102,8 @@ pub struct TensorArgument {
     /// Where its first element was in the run, if that is known: arguments whose bytes overlapped there share
     /// memory here.
     pub address: Option<u64>,
+    /// The task created it: before the task it held nothing but the fill of fresh memory.
+    pub created: bool,
     /// In logical order.
     pub before: Content,
     /// What an output must be.
@@ -141,6 +143,7 @@ impl TensorArgument {
             strides,
             start_offset: 0,
             address: None,
+            created: false,
             before: Content::Unneeded,
             after: Content::Unneeded,
         }

@@ -103,17 +103,17 @@ impl Recording {
         let RecordedRun { result, dump, waits, mut problems } =
             record(device, program, args, config, &self.request, &self.names, &path);
         let kept = dump.map(|summary| Kept { summary, waits: waits.0, wait_ns: waits.1 });
-        let told = kept.as_ref().map(|kept| format!("the dump is in {}", kept.summary.directory.display()));
+        let next = kept.as_ref().map(|kept| format!("argus find {}", kept.summary.directory.display()));
+        let finding = |failure: Failure| match next {
+            Some(command) => failure.next(command),
+            None => failure,
+        };
         match (result, problems.first()) {
             (Err(error), None) => {
                 if kept.is_none() {
                     remove_empty(&path);
                 }
-                let failure = Failure::run(error);
-                Err(match told {
-                    Some(told) => failure.also(told),
-                    None => failure,
-                })
+                Err(finding(Failure::run(error)))
             }
             (_, Some(RecordProblem::Selector(_) | RecordProblem::UnknownKernel { .. })) => {
                 // Nothing ran: the directory made for it says nothing.
@@ -127,7 +127,7 @@ impl Recording {
                 let helps =
                     problems.iter().filter_map(RecordProblem::hint).map(|hint| helps(hint).to_owned());
                 let failure = Failure::failed(anyhow!("{}", said.join("; ")));
-                Err(helps.chain(told).fold(failure, Failure::also))
+                Err(finding(helps.fold(failure, Failure::also)))
             }
             (Ok(report), None) => {
                 self.kept.extend(kept);

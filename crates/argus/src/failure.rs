@@ -19,16 +19,18 @@ pub const USAGE: u8 = 2;
 pub struct Failure {
     pub error: anyhow::Error,
     pub hint: Option<String>,
+    /// The command to type next, said last.
+    pub next: Option<String>,
     pub exit_code: u8,
 }
 
 impl Failure {
     pub fn usage(error: impl Into<anyhow::Error>) -> Failure {
-        Failure { error: error.into(), hint: None, exit_code: USAGE }
+        Failure { error: error.into(), hint: None, next: None, exit_code: USAGE }
     }
 
     pub fn failed(error: impl Into<anyhow::Error>) -> Failure {
-        Failure { error: error.into(), hint: None, exit_code: FAILED }
+        Failure { error: error.into(), hint: None, next: None, exit_code: FAILED }
     }
 
     /// A run that failed, or could not start.
@@ -48,6 +50,10 @@ impl Failure {
             None => more,
         };
         self.hint(hint)
+    }
+
+    pub fn next(self, command: String) -> Failure {
+        Failure { next: Some(command), ..self }
     }
 
     pub fn hint(self, hint: impl Into<Option<String>>) -> Failure {

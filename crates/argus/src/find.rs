@@ -34,14 +34,21 @@ pub fn find(args: &FindArgs, registry: &Registry) -> Result<ExitCode, Failure> {
     if !args.runs.is_empty() {
         return runs::runs(args);
     }
+    if let (Some(dump), Some(second)) = (&args.dump, &args.second) {
+        let (a, b) = (dump.display(), second.display());
+        return Err(impossible(format!("find looks at one dump, and '{b}' is a second one")).hint(format!(
+            "did you mean `argus find {a} --against {b}`, `argus find --runs {a} {b}` or `argus diff {a} {b}`?"
+        )));
+    }
     let dump = input::open(args.dump.as_deref())?;
     let repeat = scene::repeat(&args.scene);
     let scene = scene::known(&dump, &args.scene, registry)?;
+    let note = scene.as_ref().and_then(|scene| scene.note.clone());
     let (supplied, references) = scene.map(scene::Known::supply).unzip();
     let supplied = supplied.flatten();
     let tasks = Tasks::new(&dump, supplied.as_ref());
     let subject = Side { dump: &dump, tasks: &tasks };
-    let found = if let Some(against) = &args.against {
+    let mut found = if let Some(against) = &args.against {
         let other = open_other(against)?;
         let tasks = Tasks::new(&other, None);
         judge(subject, &Expectation::Against(Side { dump: &other, tasks: &tasks }), options, args.json)
@@ -54,6 +61,7 @@ pub fn find(args: &FindArgs, registry: &Registry) -> Result<ExitCode, Failure> {
         let references = references.as_ref().ok_or_else(scene::unknown)?;
         judge(subject, &Expectation::Isolated(references), options, args.json)
     };
+    found.notes.extend(note);
     if let Some(path) = &args.html {
         html::write(path, &found, &repeat)?;
         output::wrote(path);

@@ -36,6 +36,7 @@ mod cli;
 mod export;
 mod failure;
 mod find;
+mod fit;
 mod input;
 mod interrupt;
 mod list;

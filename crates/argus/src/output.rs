@@ -22,6 +22,8 @@ struct ErrorObject<'a> {
     status: &'static str,
     message: String,
     hint: Option<&'a str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    next: Option<&'a str>,
     fatal_code: Option<i32>,
     fatal_name: Option<&'static str>,
     exit_code: u8,
@@ -84,6 +86,7 @@ pub fn failed(failure: &Failure, json: bool) -> ExitCode {
             status: "error",
             message: failure.message(),
             hint: failure.hint.as_deref(),
+            next: failure.next.as_deref(),
             fatal_code: code.map(|code| code.raw()),
             fatal_name: code.map(|code| code.name()),
             exit_code: failure.exit_code,
@@ -116,6 +119,9 @@ fn explain(failure: &Failure) {
     let mut text = format!("{BAD}error:{BAD:#} {}\n", failure.message());
     if let Some(hint) = &failure.hint {
         text += &format!("\n{NOTE}hint:{NOTE:#} {hint}\n");
+    }
+    if let Some(command) = &failure.next {
+        text += &format!("{NOTE}next:{NOTE:#} {command}\n");
     }
     // Nobody is left to tell if this cannot be written.
     anstream::stderr().lock().write_all(text.as_bytes()).ok();

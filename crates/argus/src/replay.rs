@@ -23,7 +23,7 @@ use anyhow::anyhow;
 use argus_replay::{Capsule, Options, Probe, Proof, Watch};
 use argus_scene::Registry;
 
-use crate::cli::ReplayArgs;
+use crate::cli::{ReplayArgs, TaskArgs};
 use crate::failure::{FAILED, Failure};
 use crate::output;
 use source::Source;
@@ -33,6 +33,8 @@ pub struct Report<'a> {
     pub source: &'a Source,
     pub proof: &'a Proof,
     pub capsule: Option<&'a std::path::Path>,
+    /// The options that a command on the same task needs again.
+    pub repeat: &'a str,
 }
 
 pub fn replay(args: &ReplayArgs, registry: &Registry) -> Result<ExitCode, Failure> {
@@ -51,13 +53,32 @@ pub fn replay(args: &ReplayArgs, registry: &Registry) -> Result<ExitCode, Failur
     let kernels = &source.code.kernels;
     let proof = argus_replay::replay(&source.task, kernels, source.chip, &options, args.times)
         .map_err(cannot_replay)?;
-    let report = Report { source: &source, proof: &proof, capsule: args.capsule.as_deref() };
+    if !proof.outcome.silent.is_empty() {
+        let silent: Vec<String> = proof.outcome.silent.iter().map(ToString::to_string).collect();
+        return Err(Failure::usage(anyhow!("{}", silent.join("; "))));
+    }
+    let repeat = repeat(&args.task);
+    let report = Report { source: &source, proof: &proof, capsule: args.capsule.as_deref(), repeat: &repeat };
     if args.json {
         output::print_json(&json::object(&report))?;
     } else {
         output::print(&text::text(&report))?;
     }
     Ok(if proof.passed() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
+}
+
+/// What was typed beside the task itself.
+fn repeat(args: &TaskArgs) -> String {
+    let options = [
+        ("scene", args.scene.clone()),
+        ("case", args.case.clone()),
+        ("runtime", args.runtime.clone()),
+        ("platform", args.platform.clone()),
+        ("arg-spec", args.arg_spec.as_ref().map(|path| path.display().to_string())),
+    ];
+    let given =
+        options.into_iter().filter_map(|(name, value)| value.map(|value| format!(" --{name} {value}")));
+    given.chain(args.set_arg.iter().map(|set| format!(" --set-arg {set}"))).collect()
 }
 
 fn options(args: &ReplayArgs) -> Result<Options, Failure> {

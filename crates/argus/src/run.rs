@@ -15,7 +15,7 @@ use argus_scene::{Case, Registry, Scene, SceneError, Tolerance};
 
 use crate::capture::{self, Kept, Recording};
 use crate::cli::{Deps, RunArgs};
-use crate::failure::{Failure, did_you_mean};
+use crate::failure::{FAILED, Failure, did_you_mean};
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
 use crate::trace;
@@ -94,11 +94,21 @@ pub fn run(args: &RunArgs, registry: &Registry) -> Result<Summary, Failure> {
         ended.map_err(explained)
     });
     drop(progress);
-    let played = played?;
+    let played = played.map_err(|failure| match failure.exit_code {
+        FAILED if failure.next.is_none() && recording.is_none() => {
+            failure.next(capturing(&scene.name, &case.name, runtime))
+        }
+        _ => failure,
+    })?;
     drawn?;
     let kept = recording.map_or_else(Vec::new, |recording| recording.kept);
     let timeline = target.map(|target| target.path().to_owned());
     Ok(Summary { scene, case, runtime, chip, played, kept, injected, timeline })
+}
+
+/// How a run is captured, so that its tasks can be looked at.
+pub fn capturing(scene: &str, case: &str, runtime: RuntimeKind) -> String {
+    format!("argus run {scene} --case {case} --runtime {} --dump-tensor", runtime.short())
 }
 
 /// The answer to a second word beside the scene.

@@ -345,3 +345,25 @@ fn descriptors_must_come_first() {
     let error = with_causes(&Rebuilt::new(&task, Poison::OTHER).unwrap_err());
     assert!(error.contains("slot 2 is a tensor, but slot 1 is not"), "{error}");
 }
+
+/// The kernel writes the first of three elements. In a tensor that its task created, the others are what fresh memory
+/// holds, or one value that it was created with; a run that left anything else did what the replay did not.
+#[test]
+fn unwritten_elements_of_created_tensors_must_be_what_fresh_memory_is() {
+    let poison = f32::from_bits(u32::MAX);
+    let compared = |created: bool, others: [f32; 2]| {
+        let made = TensorArgument { created, ..output(&[1.0, others[0], others[1]]) };
+        let task = task(KernelAbi::Tensors, vec![tensor(0, made)]);
+        let proof = run(&task, |core, args| {
+            let place = core.global(args.tensor(0)?, GlobalShape::nd(1, 3))?;
+            core.store_scalar(&place, 0, 1f32)
+        });
+        (proof.passed(), proof.elements())
+    };
+    assert_eq!(compared(true, [poison, poison]), (true, (3, 3)));
+    assert_eq!(compared(true, [poison, 7.0]), (false, (3, 3)));
+    // A value that all of them have may have been there from the beginning.
+    assert_eq!(compared(true, [7.0, 7.0]), (true, (1, 3)));
+    // What was there before in memory that the task was given is not known, and not compared.
+    assert_eq!(compared(false, [poison, 7.0]), (true, (1, 3)));
+}

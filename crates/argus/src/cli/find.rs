@@ -43,6 +43,10 @@ pub struct FindArgs {
     /// Dump to search [default: the newest below outputs/]
     pub dump: Option<PathBuf>,
 
+    /// A second dump belongs to an option; see [`crate::find`].
+    #[arg(hide = true)]
+    pub second: Option<PathBuf>,
+
     /// Compare with another dump
     #[arg(long, value_name = "DUMP", conflicts_with_all = ["golden", "isolated", "runs"])]
     pub against: Option<PathBuf>,

@@ -1,61 +1,71 @@
-//! What a shipped scene knows about a dump: the kernels of its tasks, who waits for whom, and what each kernel
+//! What a scene knows about a dump: the kernels of its tasks, which task waits for which, and what each kernel
 //! should make of its inputs.
 
 use std::sync::Arc;
 
-use argus_abi::{RuntimeKind, TaskId};
-use argus_dump::read::Dump;
-use argus_facts::{Call, Expected, Graph, NoReference, References};
+use argus_abi::{Kind, RuntimeKind};
+use argus_chip::Chip;
+use argus_dump::read::{Dump, FormatVersion};
+use argus_facts::{Argument, Call, Expected, NoReference, References};
 use argus_find::tasks::Supplied;
-use argus_scene::graph::graph;
-use argus_scene::{Case, Registry, Scene};
+use argus_scene::{Registry, Scene, registry};
 
 use crate::carried;
 use crate::cli::SceneArgs;
 use crate::failure::Failure;
+use crate::fit::{self, Model, Slot};
 use crate::run::no_scene;
 
 /// A scene that a dump belongs to.
 pub struct Known {
     scene: Arc<Scene>,
-    case: Option<Arc<Case>>,
-    runtimes: Vec<RuntimeKind>,
-    /// The graph of a dump that has none itself.
-    graph: Option<Graph>,
+    /// What the tasks of the scene look like, for a dump that does not say that it is one of its runs.
+    model: Option<Model>,
+    /// The dump has no graph of its own.
+    bare: bool,
+    /// Our own engine computed the dump.
+    ours: bool,
+    /// What would fit better.
+    pub note: Option<String>,
 }
 
 /// The scene that was named, or the one that the dump names itself; `None` if there is neither.
 pub fn known(dump: &Dump, args: &SceneArgs, registry: &Registry) -> Result<Option<Known>, Failure> {
     let facts = dump.run();
-    let (name, case) = match (&args.scene, facts) {
-        (Some(scene), _) => (scene.clone(), args.case.clone()),
-        (None, Some(facts)) if !facts.scene.is_empty() => {
-            let scene = carried::scene(dump)?.unwrap_or_else(|| facts.scene.clone());
-            (scene, Some(facts.case.clone()).filter(|case| !case.is_empty()))
-        }
-        _ => return Ok(None),
+    let recorded = facts.map(|facts| facts.scene.as_str()).filter(|scene| !scene.is_empty());
+    let name = match (&args.scene, recorded) {
+        (Some(scene), _) => scene.clone(),
+        // A copy of its sources says more than the name.
+        (None, Some(recorded)) => carried::scene(dump)?.unwrap_or_else(|| recorded.to_owned()),
+        (None, None) => return Ok(None),
     };
     let scene = match registry.scene(&name) {
         Ok(scene) => scene,
-        // A dump may come from a program that is none of the shipped scenes; a scene that was typed may not.
+        // A dump may come from a program that is none of the known scenes; a scene that was typed may not.
         Err(_) if args.scene.is_none() => return Ok(None),
         Err(error) => return Err(no_scene(registry, &name, error)),
     };
-    let runtime = facts.and_then(|facts| RuntimeKind::by_name(&facts.runtime));
-    let found = scene.case(case.as_deref(), runtime);
-    let case = match found {
-        Ok((case, _)) => Some(case),
-        Err(_) if args.scene.is_none() => None,
-        Err(error) => return Err(Failure::usage(error)),
-    };
-    let runtimes = match runtime {
-        Some(runtime) => vec![runtime],
-        None => case.as_ref().map_or_else(Vec::new, |case| case.runtimes.clone()),
-    };
-    let mut known = Known { scene, case, runtimes, graph: None };
-    if dump.graph().is_none() {
-        known.reconstruct(dump)?;
+    let typed = args.runtime.as_deref().map(registry::runtime).transpose().map_err(Failure::usage)?;
+    let bare = dump.graph().is_none();
+    let simulated = facts.is_some_and(|facts| Chip::by_name(&facts.platform).is_ok());
+    let ours = dump.format_version() == FormatVersion::Argus && !bare && simulated;
+    let named = args.scene.is_none() || recorded == Some(scene.name.as_str());
+    let itself = !bare && named && args.case.is_none() && typed.is_none();
+    let mut known = Known { scene, model: None, bare, ours, note: None };
+    if itself {
+        return Ok(Some(known));
     }
+    let own = args.scene.is_none();
+    let case = facts.map(|facts| facts.case.as_str()).filter(|case| own && !case.is_empty());
+    let runtime = typed.or_else(|| facts.and_then(|facts| RuntimeKind::by_name(&facts.runtime)));
+    let fit = fit::fit(&known.scene, args.case.as_deref().or(case), runtime, dump)?;
+    let better = fit.better.map(|options| format!("{options} fits all tasks of the dump"));
+    if !fit.known {
+        let message = format!("none of the tasks of the dump is one of {}", fit.model.name);
+        return Err(super::impossible(message).hint(better));
+    }
+    known.note = better;
+    known.model = Some(fit.model);
     Ok(Some(known))
 }
 
@@ -75,41 +85,57 @@ pub fn repeat(args: &SceneArgs) -> String {
 }
 
 impl Known {
-    /// The graph that the scene's orchestration makes, on the runtime whose task ids are the dump's.
-    fn reconstruct(&mut self, dump: &Dump) -> Result<(), Failure> {
-        let Some(case) = &self.case else { return Ok(()) };
-        let mut ids: Vec<TaskId> = dump.records().map(|record| record.task_id).collect();
-        ids.dedup();
-        for &runtime in &self.runtimes {
-            let graph = graph(case, runtime).map_err(Failure::run)?;
-            if ids.iter().all(|&id| graph.task(id).is_some()) {
-                self.graph = Some(graph);
-                return Ok(());
-            }
-        }
-        Err(super::impossible(format!(
-            "the tasks of the dump are not those of scene {} case {} on any of its runtimes",
-            self.scene.name, case.name
-        )))
-    }
-
     /// What the dump does not say itself.
     pub fn supply(self) -> (Option<Supplied>, KernelReferences) {
         let from = format!("scene {}", self.scene.name);
-        (self.graph.map(|graph| Supplied { from, graph }), KernelReferences(self.scene))
+        let graph = self.model.as_ref().filter(|_| self.bare).map(|model| model.graph.clone());
+        let references = KernelReferences { scene: self.scene, model: self.model, ours: self.ours };
+        (graph.map(|graph| Supplied { from, graph }), references)
     }
 }
 
 /// What the kernels of a scene should make of their inputs.
-pub struct KernelReferences(Arc<Scene>);
+pub struct KernelReferences {
+    scene: Arc<Scene>,
+    model: Option<Model>,
+    ours: bool,
+}
 
 impl References for KernelReferences {
     fn expected(&self, call: &Call<'_>) -> Result<Vec<Expected>, NoReference> {
-        match &self.0.references {
-            Some(references) => references.expected(call),
-            None => {
-                Err(NoReference::Kernels { scene: self.0.name.clone(), kernels: call.kernels.join(", ") })
-            }
+        let Some(references) = &self.scene.references else {
+            let (scene, kernels) = (self.scene.name.clone(), call.kernels.join(", "));
+            return Err(NoReference::Kernels { scene, kernels });
+        };
+        let mut expected = match &self.model {
+            None => references.expected(call),
+            Some(model) => references.expected(&Call { arguments: &fitted(model, call)?, ..call.clone() }),
+        }?;
+        // Another engine may add in another order and round otherwise.
+        if !self.ours {
+            expected.iter_mut().for_each(|output| output.exact = false);
         }
+        Ok(expected)
     }
+}
+
+/// The arguments of a task that fits, in the shapes that the scene gives them: matrices of other programs may lie
+/// in one dimension.
+fn fitted<'a>(model: &Model, call: &Call<'a>) -> Result<Vec<Argument<'a>>, NoReference> {
+    let slot = |argument: &Argument<'_>| Slot {
+        slot: argument.slot,
+        kind: if argument.scalar_bits.is_some() { Kind::Scalar } else { Kind::Tensor },
+        role: argument.role,
+        dtype: Some(argument.dtype),
+        shape: argument.shape.clone(),
+    };
+    let slots: Vec<Slot> = call.arguments.iter().map(slot).collect();
+    if let Some(how) = model.misfit(call.task, &slots) {
+        return Err(NoReference::Unfit { scene: model.name.clone(), how });
+    }
+    let shaped = call.arguments.iter().map(|argument| {
+        let shape = model.shape(call.task, argument.slot).filter(|_| argument.scalar_bits.is_none());
+        Argument { shape: shape.unwrap_or(&argument.shape).to_vec(), ..argument.clone() }
+    });
+    Ok(shaped.collect())
 }

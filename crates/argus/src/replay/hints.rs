@@ -10,7 +10,11 @@ use crate::failure::Failure;
 pub fn cannot_replay(error: impl Into<ReplayError>) -> Failure {
     let error = error.into();
     let hint = error.hint().map(replay);
-    Failure::usage(error).hint(hint)
+    let failure = match error {
+        ReplayError::Damaged { .. } => Failure::failed(error),
+        _ => Failure::usage(error),
+    };
+    failure.hint(hint)
 }
 
 /// A workspace that is not written. A place that cannot be written is a failure, the rest is wrong usage.

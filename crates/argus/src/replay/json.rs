@@ -28,6 +28,15 @@ pub fn object(report: &Report<'_>) -> Value {
     json!({
         "schema": "argus-replay-1",
         "status": status,
+        "verdict": match (&proof.outcome.result, proof.passed(), proof.compared()) {
+            (Err(_), ..) => "failed",
+            (Ok(_), ..) if !proof.flaky.is_empty() => "flaky",
+            (Ok(_), false, _) => "not_reproduced",
+            (Ok(_), true, true) => "reproduced",
+            (Ok(_), true, false) => "not_compared",
+        },
+        "elements": proof.elements().1,
+        "elements_compared": proof.elements().0,
         "from": { "kind": kind, "name": from },
         "task_id": task.id.to_string(),
         "kernel": identity.kernel_names(),
@@ -94,6 +103,7 @@ fn output(verdict: &Verdict) -> Value {
         "dtype": verdict.dtype.name(),
         "shape": verdict.shape,
         "elements": verdict.elements,
+        "compared": verdict.compared,
         "unwritten": verdict.unwritten,
         "depend_on_unknown_bytes": verdict.dependent,
     });

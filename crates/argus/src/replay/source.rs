@@ -15,7 +15,6 @@ use argus_replay::{
     Capsule, CapturedTask, Code, Identity, Listing, ReplayError, SelectError, Substitute, TaskChoice, spec,
 };
 use argus_runtime::{KernelTable, RunError};
-use argus_scene::graph::graph;
 use argus_scene::play::{PlayOptions, play_with};
 use argus_scene::{Case, Registry, Scene};
 
@@ -23,6 +22,7 @@ use super::hints::cannot_replay;
 use crate::carried;
 use crate::cli::TaskArgs;
 use crate::failure::{Failure, did_you_mean};
+use crate::fit;
 use crate::input;
 use crate::run::{no_case, no_chip};
 
@@ -164,15 +164,31 @@ fn of_dump(
     let recorded = |text: &'_ str| Some(text.to_owned()).filter(|text| own && !text.is_empty());
     let case = args.case.clone().or_else(|| recorded(&facts.case));
     let runtime = args.runtime.clone().or_else(|| recorded(&facts.runtime));
-    let (scene, case, runtime) = find_case(name, case.as_deref(), runtime.as_deref(), own, registry)?;
+    let (scene, mut case, mut runtime) = find_case(name, case.as_deref(), runtime.as_deref(), own, registry)?;
+    // A dump that does not say that it is a run of this scene must look like one.
+    let fit = if dump.graph().is_none() || !own && facts.scene != scene.name {
+        let typed = args.runtime.is_some().then_some(runtime);
+        let fit = fit::fit(&scene, Some(&case.name), typed, &dump)?;
+        (case, runtime) = (Arc::clone(&fit.case), fit.runtime);
+        Some(fit)
+    } else {
+        None
+    };
     let chip = chip(args, &facts.platform, purpose)?;
     let code = Code::from_program(&case.program(runtime, chip)?);
     let mut listing = Listing::from_dump(&dump);
     listing.name(&code);
-    if dump.graph().is_none() {
-        supply(&mut listing, &case, runtime)?;
+    if let Some(fit) = fit.as_ref().filter(|_| dump.graph().is_none()) {
+        listing.supply(&fit.model.graph);
     }
     let listed = listing.select(selection).map_err(|error| unselected(error, &dump))?;
+    if let Some(fit) = fit.filter(|_| purpose == Purpose::Run)
+        && let Some(how) = fit.model.misfit_in(&dump, listed.task)
+    {
+        let message = anyhow!("task {} does not fit {}: {how}", listed.task, fit.model.name);
+        let better = fit.better.map(|options| format!("{options} fits all tasks of the dump"));
+        return Err(Failure::usage(message).hint(better));
+    }
     let mut task =
         CapturedTask::from_dump(&dump, &listed, &code, selection.kernel.as_deref()).map_err(cannot_replay)?;
     task.identity = Identity {
@@ -216,13 +232,6 @@ fn unselected(error: SelectError, dump: &Dump) -> Failure {
     let failure = cannot_replay(error);
     let failure = meant.into_iter().fold(failure, Failure::also);
     failure.also(format!("`argus view {}` lists the tasks", dump.directory().display()))
-}
-
-/// What the scene knows of tasks that the dump does not describe: their kernels and blocks, by id.
-fn supply(listing: &mut Listing, case: &Case, runtime: RuntimeKind) -> Result<(), Failure> {
-    let graph = graph(case, runtime).map_err(Failure::run)?;
-    listing.supply(&graph);
-    Ok(())
 }
 
 fn of_capsule(what: &str, args: &TaskArgs, purpose: Purpose, registry: &Registry) -> Result<Source, Failure> {

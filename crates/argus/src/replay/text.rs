@@ -217,6 +217,8 @@ fn findings(text: &mut String, report: &Report<'_>) {
 
 fn verdict(report: &Report<'_>) -> String {
     let proof = report.proof;
+    let (compared, elements) = proof.elements();
+    let compared = format!("{compared} of {elements} elements compared");
     let repeated = match proof.times {
         1 => String::new(),
         times => format!(", {times} times"),
@@ -229,14 +231,14 @@ fn verdict(report: &Report<'_>) -> String {
         return format!("{BAD}FLAKY{BAD:#}  {flaky} of {times} runs gave other bytes than the first\n");
     }
     if !proof.passed() {
-        return format!("{BAD}FAIL{BAD:#}  results differ from what was captured\n");
+        return format!("{BAD}NOT REPRODUCED{BAD:#}  results differ from what was captured; {compared}\n");
     }
     if !proof.compared() {
         return format!(
             "{NOTE}DONE{NOTE:#}  the task ran{repeated}; there is nothing to compare its results with\n"
         );
     }
-    format!("{GOOD}PASS{GOOD:#}  every output that was captured is bit-equal{repeated}\n")
+    format!("{GOOD}REPRODUCED{GOOD:#}  {compared}, all bit-equal{repeated}\n")
 }
 
 /// The next command, ready to be copied.
@@ -250,9 +252,19 @@ fn next(report: &Report<'_>) -> String {
             format!("{scene} --case {} --kernel {}", identity.case, identity.kernel_names())
         }
     };
-    let command = match (&report.proof.outcome.result, report.proof.passed()) {
-        (Err(_), _) | (_, false) => format!("argus replay {subject} --break-on nan"),
-        (Ok(_), true) => format!("argus trace {subject}"),
+    // Where a NaN came out that should not have, the instruction that made it is worth more than the timeline.
+    let nan = report.proof.verdicts.iter().any(|verdict| match &verdict.judgement {
+        Judgement::Differs(difference) => {
+            let is_nan = |bits| number::number(verdict.dtype, bits).as_f64().is_nan();
+            is_nan(difference.worst.got) && !is_nan(difference.worst.expected)
+        }
+        Judgement::BitEqual | Judgement::Unchecked(_) => false,
+    });
+    let repeat = report.repeat;
+    let command = if nan {
+        format!("argus replay {subject}{repeat} --break-on nan")
+    } else {
+        format!("argus trace {subject}{repeat}")
     };
     format!("{NOTE}next:{NOTE:#} {command}\n")
 }

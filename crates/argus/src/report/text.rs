@@ -9,7 +9,7 @@ use comfy_table::{CellAlignment, Table};
 use super::{Times, Verdict, shown_round};
 use crate::capture::Kept;
 use crate::output::{BAD, GOOD, NOTE};
-use crate::run::Summary;
+use crate::run::{Summary, capturing};
 use crate::table;
 
 pub fn text(summary: &Summary) -> String {
@@ -104,9 +104,19 @@ fn verdict(summary: &Summary) -> String {
             let wrong = round.outputs.iter().filter(|output| !output.pass).map(mismatches);
             format!("{BAD}FAIL{BAD:#}  outputs differ by more than {tolerance}{place}\n")
                 + &wrong.collect::<String>()
+                + &next(summary)
         }
         _ => format!("{NOTE}DONE{NOTE:#}  the run ended; its outputs were not compared\n"),
     }
+}
+
+/// The command that finds the task, or that captures what it needs.
+fn next(summary: &Summary) -> String {
+    let command = match summary.kept.last() {
+        Some(kept) => format!("argus find {}", kept.summary.directory.display()),
+        None => capturing(&summary.scene.name, &summary.case.name, summary.runtime),
+    };
+    format!("{NOTE}next:{NOTE:#} {command}\n")
 }
 
 fn mismatches(output: &OutputVerdict) -> String {

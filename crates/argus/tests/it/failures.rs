@@ -20,8 +20,12 @@ fn a_kernel_that_panics_is_named_without_a_panic_message() {
     for runtime in ["trb", "abg", "hbg"] {
         let ended = argus(&format!("run failures --case crashing_kernel --runtime {runtime}"));
         assert_eq!((ended.code, ended.stdout.as_str()), (1, ""));
-        assert_eq!(ended.stderr.lines().count(), 1, "{}", ended.stderr);
-        assert!(ended.stderr.starts_with("error: kernel 'crashing' of task"), "{}", ended.stderr);
+        let lines: Vec<&str> = ended.stderr.lines().collect();
+        let [error, next] = lines[..] else { panic!("{}", ended.stderr) };
+        assert!(error.starts_with("error: kernel 'crashing' of task"), "{error}");
+        let capture =
+            format!("next: argus run failures --case crashing_kernel --runtime {runtime} --dump-tensor");
+        assert_eq!(next, capture);
     }
 }
 

@@ -169,11 +169,14 @@ fn tasks_that_read_stained_bytes(
     };
     let mut tasks: Vec<&Value> = bad.graph["tasks"].as_array().unwrap().iter().collect();
     tasks.sort_by_key(|task| task["dispatch_order"].as_u64().unwrap_or(u64::MAX));
-    let records = bad.manifest["tensors"].as_array().unwrap();
+    let mut by_task: HashMap<&str, Vec<&Value>> = HashMap::new();
+    for record in bad.manifest["tensors"].as_array().unwrap().iter().filter(|r| r["kind"] == "tensor") {
+        by_task.entry(record["task_id"].as_str().unwrap()).or_default().push(record);
+    }
     let (mut stained, mut inherited) = (Stains::default(), BTreeSet::new());
     for id in tasks.iter().map(|task| task["task_id"].as_str().unwrap()) {
         let mine = |stage: &'static str| {
-            records.iter().filter(move |r| r["task_id"] == id && r["stage"] == stage && r["kind"] == "tensor")
+            by_task.get(id).into_iter().flatten().filter(move |record| record["stage"] == stage)
         };
         let reads = mine("before_dispatch").any(|record| {
             stained.any && element_bytes(record).into_iter().flatten().any(|byte| stained.has(byte))

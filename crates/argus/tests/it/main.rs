@@ -20,4 +20,5 @@ mod run;
 mod tool;
 mod trace;
 mod tui;
+mod verdicts;
 mod workspace;

@@ -149,6 +149,17 @@ fn tasks() -> Vec<Boxed> {
         Box::new(ReplayError::from(memory())),
         Box::new(ReplayError::Argument { slot: 1, source: ArgumentError::from(ViewError::TooLarge) }),
         Box::new(ReplayError::Argument { slot: 1, source: ArgumentError::NoValue }),
+        Box::new(ReplayError::Damaged {
+            slot: 1,
+            source: PayloadError::Damaged {
+                record: 3,
+                path: path(),
+                offset: 8,
+                size: 4,
+                expected: 1,
+                found: 2,
+            },
+        }),
     ]
 }
 

@@ -1,0 +1,175 @@
+//! What commands say of damage, of what they did not compare, and where they send their user next.
+
+use std::fs;
+use std::path::Path;
+
+use serde_json::Value;
+
+use crate::tool::argus_in;
+
+fn copy(from: &Path, to: &Path) {
+    fs::create_dir_all(to).unwrap();
+    for entry in fs::read_dir(from).unwrap() {
+        let entry = entry.unwrap();
+        let target = to.join(entry.file_name());
+        if entry.file_type().unwrap().is_dir() {
+            copy(&entry.path(), &target);
+        } else {
+            fs::copy(entry.path(), target).unwrap();
+        }
+    }
+}
+
+fn last_line(text: &str) -> &str {
+    text.trim_end().lines().last().unwrap_or("")
+}
+
+#[test]
+fn one_flipped_bit_is_damage_to_every_command_and_accuses_no_task() {
+    let home = tempfile::tempdir().unwrap();
+    assert_eq!(argus_in(home.path(), "run vector_example --dump-tensor -o good").code, 0);
+    copy(&home.path().join("good"), &home.path().join("bad"));
+    let manifest = fs::read(home.path().join("bad/tensor_dump/tensor_dump.json")).unwrap();
+    let manifest: Value = serde_json::from_slice(&manifest).unwrap();
+    let records = manifest["tensors"].as_array().unwrap();
+    let hit = records.iter().find(|r| r["stage"] == "after_completion").unwrap();
+    let (offset, size) = (hit["bin_offset"].as_u64().unwrap(), hit["bin_size"].as_u64().unwrap());
+    let task = hit["task_id"].as_str().unwrap();
+    let path = home.path().join("bad/tensor_dump/tensor_dump.bin");
+    let mut payload = fs::read(&path).unwrap();
+    payload[(offset + size / 2) as usize] ^= 0x40;
+    fs::write(&path, payload).unwrap();
+    let range = format!("bytes {offset}..{}", offset + size);
+    for line in [
+        "find bad",
+        "find bad --against good",
+        "find good --against bad",
+        "diff bad good",
+        "find --runs good bad",
+        "export bad --format npy -o arrays",
+        &format!("replay bad --task {task}"),
+    ] {
+        let ended = argus_in(home.path(), line);
+        let said = format!("{}{}", ended.stdout, ended.stderr);
+        assert_eq!(ended.code, 1, "argus {line}: {said}");
+        assert!(said.contains("damaged") && said.contains(&range), "argus {line}: {said}");
+        assert!(!said.contains("first wrong task"), "argus {line}: {said}");
+    }
+    assert!(!home.path().join("arrays").exists());
+    let ended = argus_in(home.path(), "find bad --json");
+    let report: Value = serde_json::from_str(&ended.stdout).unwrap();
+    let counts = &report["counts"];
+    assert_eq!((&counts["introduced"], &counts["inherited"]), (&0.into(), &0.into()), "{counts}");
+    assert_eq!(report["verdict"], "damaged");
+}
+
+#[test]
+fn find_ends_with_the_culprit_and_says_which_page_it_wrote() {
+    let home = tempfile::tempdir().unwrap();
+    let run = "run vector_example --dump-tensor -o bad --inject mul:scale";
+    let ended = argus_in(home.path(), run);
+    assert!(last_line(&ended.stdout).starts_with("next: argus find bad"), "{}", ended.stdout);
+    let ended = argus_in(home.path(), "run vector_example --inject mul:scale");
+    assert!(last_line(&ended.stdout).ends_with("--dump-tensor"), "{}", ended.stdout);
+    let ended = argus_in(home.path(), "find bad --html page.html");
+    let line = last_line(&ended.stdout);
+    assert!(line.starts_with("DIFFER  0x") && line.contains("(mul) introduced the error"), "{line}");
+    assert!(ended.stderr.contains("wrote page.html"), "{}", ended.stderr);
+    let ended = argus_in(home.path(), "find --runs bad bad --html runs.html");
+    assert_eq!(ended.code, 0, "{}", ended.stdout);
+    assert!(ended.stderr.contains("wrote runs.html"), "{}", ended.stderr);
+    assert!(fs::read_to_string(home.path().join("runs.html")).unwrap().contains("SAME"));
+    let ended = argus_in(home.path(), "find bad other");
+    assert_eq!(ended.code, 2);
+    assert!(ended.stderr.contains("argus find bad --against other"), "{}", ended.stderr);
+}
+
+#[test]
+fn a_crashed_run_is_found_with_its_crash() {
+    let home = tempfile::tempdir().unwrap();
+    let ended = argus_in(home.path(), "run failures --case crashing_kernel --dump-tensor -o crashed");
+    assert_eq!(ended.code, 1);
+    assert!(last_line(&ended.stderr).starts_with("next: argus find crashed"), "{}", ended.stderr);
+    let found = argus_in(home.path(), "find crashed");
+    assert_eq!(found.code, 1, "{}", found.stdout);
+    let line = last_line(&found.stdout);
+    assert!(line.starts_with("FAILED  the run failed: ") && line.contains("crashing"), "{line}");
+    assert!(!found.stdout.contains("first wrong task"), "{}", found.stdout);
+}
+
+#[test]
+fn replay_says_what_it_compared_and_keeps_its_options() {
+    let home = tempfile::tempdir().unwrap();
+    assert_eq!(argus_in(home.path(), "run vector_example --dump-tensor -o good").code, 0);
+    let ended = argus_in(home.path(), "replay good --kernel mul");
+    assert_eq!(ended.code, 0, "{}", ended.stdout);
+    assert!(ended.stdout.contains("REPRODUCED  16384 of 16384 elements compared"), "{}", ended.stdout);
+    argus_in(home.path(), "run vector_example --dump-tensor -o bad --inject mul:scale");
+    let ended = argus_in(home.path(), "replay bad --kernel mul");
+    assert_eq!(ended.code, 1, "{}", ended.stdout);
+    assert!(ended.stdout.contains("NOT REPRODUCED"), "{}", ended.stdout);
+    assert!(
+        ended.stdout.contains("a fault was injected into this task on purpose (scale"),
+        "{}",
+        ended.stdout
+    );
+    assert_eq!(argus_in(home.path(), "convert good --to august -o august").code, 0);
+    let options = "--scene vector_example --runtime trb";
+    let ended = argus_in(home.path(), &format!("replay august --kernel mul {options}"));
+    assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
+    assert!(last_line(&ended.stdout).ends_with(options), "{}", ended.stdout);
+    assert!(ended.stdout.contains("no checksums"), "{}", ended.stdout);
+    let ended = argus_in(home.path(), "replay good --kernel mull");
+    assert!(ended.stderr.contains("did you mean 'mul'?"), "{}", ended.stderr);
+}
+
+#[test]
+fn what_is_looked_for_and_never_seen_is_an_error_with_what_there_is() {
+    let home = tempfile::tempdir().unwrap();
+    assert_eq!(argus_in(home.path(), "run vector_example --dump-tensor -o good").code, 0);
+    for (option, says) in [
+        ("--probe dst@TMATMUL", "the probe dst@TMATMUL never fired"),
+        ("--probe dst@TMATMUL", "TSTORE with"),
+        ("--probe nothing@TSTORE", "never fired"),
+        ("--watch 0[0]", "the first elements that the task changed are 2[0]"),
+        ("--break-on nan", "no instruction wrote a NaN"),
+    ] {
+        let ended = argus_in(home.path(), &format!("replay good --kernel mul {option}"));
+        assert_eq!(ended.code, 2, "{option}: {}", ended.stdout);
+        assert!(ended.stderr.contains(says), "{option}: {}", ended.stderr);
+    }
+    for option in ["--probe dst@TLOAD", "--watch 2[0]"] {
+        let ended = argus_in(home.path(), &format!("replay good --kernel mul {option}"));
+        assert_eq!(ended.code, 0, "{option}: {}", ended.stderr);
+    }
+}
+
+#[test]
+fn a_dump_that_is_none_of_the_scene_is_unknown_and_the_case_that_fits_is_named() {
+    let home = tempfile::tempdir().unwrap();
+    let run = "run paged_attention --case CaseSmall2 --runtime trb --dump-tensor -o ours";
+    assert_eq!(argus_in(home.path(), run).code, 0);
+    assert_eq!(argus_in(home.path(), "convert ours --to august -o foreign").code, 0);
+    let ended = argus_in(home.path(), "find foreign --scene paged_attention --case CaseSmall1");
+    let said = format!("{}{}", ended.stdout, ended.stderr);
+    assert_eq!(ended.code, 2, "{said}");
+    assert!(said.contains("--case CaseSmall2") && !said.contains("introduced the error"), "{said}");
+    let ended = argus_in(home.path(), "find foreign --scene paged_attention --case CaseSmall2");
+    assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
+}
+
+#[test]
+fn a_stale_read_is_told_from_an_output_that_was_never_written() {
+    let home = tempfile::tempdir().unwrap();
+    for (run, pattern) in [
+        ("run paged_attention --case CaseSmall1 --inject PV:1:stale-read", "stale_read"),
+        ("run vector_example --inject mul:skip-write", "never_written"),
+    ] {
+        _ = fs::remove_dir_all(home.path().join("bad"));
+        argus_in(home.path(), &format!("{run} --dump-tensor -o bad"));
+        let ended = argus_in(home.path(), "find bad --json");
+        let report: Value = serde_json::from_str(&ended.stdout).unwrap();
+        let looks = &report["first_wrong"][0]["outputs"][0]["looks_like"];
+        assert_eq!(looks[0]["pattern"]["kind"], pattern, "{run}: {looks}");
+    }
+}
