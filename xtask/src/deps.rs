@@ -21,6 +21,7 @@ const ALLOWED: &[(&str, Allowed)] = &[
     ("argus-facts", Allowed::Only(&["argus-abi"])),
     ("argus-gm", Allowed::Only(&["argus-abi"])),
     ("argus-files", Allowed::Only(&[])),
+    ("argus-signals", Allowed::Only(&[])),
     ("argus-sync", Allowed::Only(&[])),
     ("argus-tile", Allowed::Only(&["argus-abi", "argus-chip", "argus-gm"])),
     ("argus-capture", Allowed::Only(&["argus-abi", "argus-facts", "argus-gm", "argus-sync"])),
@@ -36,7 +37,7 @@ const ALLOWED: &[(&str, Allowed)] = &[
             "argus-capture",
         ]),
     ),
-    ("argus-dump", Allowed::Only(&["argus-abi", "argus-facts", "argus-files"])),
+    ("argus-dump", Allowed::Only(&["argus-abi", "argus-facts", "argus-files", "argus-signals"])),
     (
         "argus-scene",
         // The example on its front page has a kernel.
@@ -103,7 +104,7 @@ const ALLOWED: &[(&str, Allowed)] = &[
     ("argus-text", Allowed::Only(&["argus-abi", "argus-facts", "argus-dump"])),
     ("argus-tui", Allowed::Only(&["argus-abi", "argus-facts", "argus-dump", "argus-text"])),
     ("argus-export", Allowed::Only(&["argus-abi", "argus-facts", "argus-files", "argus-dump"])),
-    ("argus-find", Allowed::Only(&["argus-abi", "argus-facts", "argus-dump"])),
+    ("argus-find", Allowed::Only(&["argus-abi", "argus-arrays", "argus-facts", "argus-dump"])),
     (
         "argus-trace",
         Allowed::Only(&["argus-abi", "argus-chip", "argus-facts", "argus-files", "argus-gm", "argus-tile"]),
@@ -113,6 +114,7 @@ const ALLOWED: &[(&str, Allowed)] = &[
         // The tests record scenes and replay what they recorded.
         Allowed::Only(&[
             "argus-abi",
+            "argus-arrays",
             "argus-chip",
             "argus-facts",
             "argus-gm",

@@ -70,7 +70,7 @@ impl Target {
 
     /// What is in the file now, wherever its name has gone.
     pub(crate) fn content(&self) -> io::Result<Bytes> {
-        MappedFile::of(&self.plain).map(Bytes::Mapped)
+        MappedFile::of(&self.plain, &self.path).map(Bytes::Mapped)
     }
 
     /// Length and xxh3_128 of what was written.

@@ -8,7 +8,8 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 use tempfile::TempDir;
 
-use crate::file::beside;
+use crate::file::{beside, refuse_special};
+use crate::leftover;
 
 /// A directory in which something is put together before it gets its place. What is still in it when it is
 /// dropped is removed.
@@ -20,7 +21,8 @@ pub struct Stage {
 impl Stage {
     /// A stage in `directory`, which exists.
     pub fn inside(directory: &Path) -> io::Result<Stage> {
-        let directory = tempfile::Builder::new().prefix(".argus-").tempdir_in(directory)?;
+        leftover::sweep(directory, "");
+        let directory = tempfile::Builder::new().prefix(&leftover::prefix("")).tempdir_in(directory)?;
         Ok(Stage { directory })
     }
 
@@ -34,8 +36,11 @@ impl Stage {
     }
 
     /// Gives `name`, a file or directory on the stage, its place. A file is replaced; a directory only if it is
-    /// empty, even if another process made it meanwhile.
+    /// empty, even if another process made it meanwhile; nothing else is.
     pub fn publish(&self, name: &str, target: &Path) -> io::Result<()> {
+        if !target.is_dir() || target.is_symlink() {
+            refuse_special(target)?;
+        }
         fs::rename(self.path().join(name), target)
     }
 

@@ -2,10 +2,12 @@
 
 use std::fs::{File, Permissions};
 use std::io::{self, Write};
-use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 
 use tempfile::{NamedTempFile, TempPath};
+
+use crate::leftover;
 
 /// A file that is being written and has no name yet.
 #[derive(Debug)]
@@ -17,9 +19,10 @@ pub struct Draft {
 impl Draft {
     /// Begins the file `path`, with a mode as `open` takes it: the umask has its say.
     pub fn create(path: &Path, mode: u32) -> io::Result<Draft> {
-        let mut prefix = std::ffi::OsString::from(".");
-        prefix.push(path.file_name().unwrap_or_default());
-        prefix.push(".");
+        refuse_special(path)?;
+        let name = path.file_name().unwrap_or_default().to_string_lossy();
+        leftover::sweep(beside(path), &format!(".{name}"));
+        let prefix = leftover::prefix(&format!(".{name}"));
         let file = tempfile::Builder::new()
             .prefix(&prefix)
             .permissions(Permissions::from_mode(mode))
@@ -61,8 +64,9 @@ impl Unnamed {
         &self.path
     }
 
-    /// Gives the file its name; what had it before is gone.
+    /// Gives the file its name; a file that had it before is gone.
     pub fn publish(self) -> io::Result<()> {
+        refuse_special(&self.path)?;
         self.temporary.persist(&self.path).map_err(|failed| failed.error)
     }
 }
@@ -75,6 +79,32 @@ pub fn write(path: &Path, bytes: &[u8], sync: bool) -> io::Result<()> {
         draft.file().sync_data()?;
     }
     draft.publish()
+}
+
+/// Refuses a name that belongs to anything but a file: a device, a pipe, a link or a directory is never replaced.
+pub(crate) fn refuse_special(path: &Path) -> io::Result<()> {
+    let Ok(there) = path.symlink_metadata() else { return Ok(()) };
+    let kind = there.file_type();
+    let what = match () {
+        () if kind.is_file() => return Ok(()),
+        () if kind.is_symlink() => "a symbolic link",
+        () if kind.is_dir() => "a directory",
+        () if kind.is_fifo() => "a pipe",
+        () if kind.is_socket() => "a socket",
+        () => "a device",
+    };
+    Err(io::Error::other(format!("there is {what} under this name, which is not replaced")))
+}
+
+/// Whether a file can be written here, before there is anything to write. One that exists is refused unless `force`
+/// says that it may be replaced.
+pub fn check_output(path: &Path, force: bool) -> io::Result<()> {
+    refuse_special(path)?;
+    if !force && path.symlink_metadata().is_ok() {
+        return Err(io::ErrorKind::AlreadyExists.into());
+    }
+    // Made and removed again: nothing else tells whether it can be.
+    Draft::create(path, crate::OPEN).map(drop)
 }
 
 /// The directory of a path.
@@ -126,6 +156,41 @@ mod tests {
         let path = home.path().join("name");
         Draft::create(&path, 0o640).unwrap().publish().unwrap();
         assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o7777 & !0o640, 0);
+    }
+
+    #[test]
+    fn devices_pipes_and_links_stay_what_they_are() {
+        let home = tempfile::tempdir().unwrap();
+        let (file, link) = (home.path().join("file"), home.path().join("link"));
+        write(&file, b"kept", false).unwrap();
+        std::os::unix::fs::symlink(&file, &link).unwrap();
+        for path in [Path::new("/dev/full"), &link] {
+            let error = write(path, b"new", false).unwrap_err().to_string();
+            assert!(error.ends_with("under this name, which is not replaced"), "{error}");
+            assert!(!path.symlink_metadata().unwrap().is_file());
+            assert!(check_output(path, true).is_err());
+        }
+        assert_eq!(fs::read(&file).unwrap(), b"kept");
+        assert_eq!(check_output(&file, false).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
+        check_output(&file, true).unwrap();
+        assert!(check_output(&home.path().join("none/file"), false).is_err());
+        assert_eq!(names(home.path()).len(), 2);
+    }
+
+    #[test]
+    fn what_a_killed_process_left_is_removed_by_the_next_one() {
+        let home = tempfile::tempdir().unwrap();
+        // No process has the largest number.
+        for name in [format!(".name.argus-{}-abc", u32::MAX), format!(".argus-{}-dir", u32::MAX)] {
+            fs::create_dir(home.path().join(name)).unwrap();
+        }
+        let own = format!(".argus-{}-mine", std::process::id());
+        fs::create_dir(home.path().join(&own)).unwrap();
+        write(&home.path().join("name"), b"new", false).unwrap();
+        crate::Stage::inside(home.path()).unwrap().remove().unwrap();
+        let mut left = names(home.path());
+        left.sort();
+        assert_eq!(left, [own.as_str(), "name"]);
     }
 
     #[test]

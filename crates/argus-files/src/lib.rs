@@ -1,8 +1,9 @@
 //! Files and directories that appear whole or not at all.
 //!
 //! Both are written under another name beside the one they will get, so that a rename is all that is left to
-//! do. Code that gives up on the way, or drops what it has, leaves nothing behind; only a process that is killed
-//! leaves the other name, which begins with a dot.
+//! do. Code that gives up on the way, or drops what it has, leaves nothing behind; a process that is killed leaves the
+//! other name, which begins with a dot, and the next one that writes there removes it. A device, a pipe or a link is
+//! never replaced.
 //!
 //! ```
 //! use std::io::Write;
@@ -21,9 +22,12 @@
 
 mod directory;
 mod file;
+mod input;
+mod leftover;
 
 pub use directory::Stage;
-pub use file::{Draft, Unnamed, write};
+pub use file::{Draft, Unnamed, check_output, write};
+pub use input::{LARGEST_TEXT, read};
 
 /// Mode of a file that anybody may read whom the process's umask lets.
 pub const OPEN: u32 = 0o666;

@@ -112,6 +112,9 @@ enum HeaderContent {
     Unneeded,
 }
 
+/// A capsule holds the tensors of one task.
+const LARGEST_CAPSULE: u64 = 16 << 30;
+
 impl Capsule {
     /// Puts a task into a capsule. It must be able to run.
     pub fn new(task: CapturedTask) -> Result<Capsule, CapsuleError> {
@@ -130,7 +133,11 @@ impl Capsule {
     pub fn is_one(path: &Path) -> bool {
         use std::io::Read;
         let mut magic = [0; 8];
-        fs::File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok() && magic == MAGIC
+        // A pipe would wait for a writer.
+        let regular = fs::metadata(path).is_ok_and(|file| file.is_file());
+        regular
+            && fs::File::open(path).and_then(|mut file| file.read_exact(&mut magic)).is_ok()
+            && magic == MAGIC
     }
 
     /// Writes the file, whole or not at all. What was there under that name is replaced.
@@ -140,7 +147,8 @@ impl Capsule {
     }
 
     pub fn load(path: &Path) -> Result<Capsule, CapsuleError> {
-        let bytes = fs::read(path).map_err(|source| CapsuleError::Io { path: path.into(), source })?;
+        let bytes = argus_files::read(path, LARGEST_CAPSULE)
+            .map_err(|source| CapsuleError::Io { path: path.into(), source })?;
         Capsule::from_bytes(&bytes, path)
     }
 

@@ -129,6 +129,9 @@ impl Content {
     }
 }
 
+/// A tensor that is larger is not replayed: memory is not taken because a file states a shape.
+pub const LARGEST_TENSOR: u64 = 4 << 30;
+
 impl TensorArgument {
     /// A whole buffer in row-major order.
     pub fn contiguous(dtype: DType, role: Role, shape: &[u32]) -> TensorArgument {
@@ -154,9 +157,9 @@ impl TensorArgument {
         self.shape.iter().try_fold(1u64, |product, &extent| product.checked_mul(u64::from(extent)))
     }
 
-    /// Bytes of the view in logical order; `None` if they cannot be counted.
+    /// Bytes of the view in logical order; `None` if they are more than [`LARGEST_TENSOR`].
     pub fn logical_bytes(&self) -> Option<u64> {
-        self.dtype.packed_bytes(self.numel()?)
+        self.dtype.packed_bytes(self.numel()?).filter(|&bytes| bytes <= LARGEST_TENSOR)
     }
 }
 

@@ -149,7 +149,8 @@ impl Params {
 
     /// The chip's set with the changes that a user's file makes.
     pub fn from_file(chip: &'static Chip, path: &FilePath) -> Result<Params, ParamsError> {
-        let text = std::fs::read_to_string(path)
+        let text = argus_files::read(path, argus_files::LARGEST_TEXT)
+            .and_then(|bytes| String::from_utf8(bytes).map_err(std::io::Error::other))
             .map_err(|source| ParamsError::Read { path: path.to_owned(), source })?;
         Params::with_changes(chip, &text, &path.display().to_string())
     }

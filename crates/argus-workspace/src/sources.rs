@@ -6,7 +6,6 @@
 //! the build; they are listed, not copied. Links are followed, absolute includes refused.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::path::{Component, Path, PathBuf};
 
 use crate::error::WorkspaceError;
@@ -37,7 +36,7 @@ impl SourceTree {
             if self.texts.len() == MOST_FILES {
                 return Err(WorkspaceError::TooManyFiles { path: source.to_owned(), limit: MOST_FILES });
             }
-            let bytes = fs::read(&path)
+            let bytes = argus_files::read(&path, argus_files::LARGEST_TEXT)
                 .map_err(|error| WorkspaceError::ReadSource { path: path.clone(), source: error })?;
             let text = String::from_utf8_lossy(&bytes).into_owned();
             self.follow(&path, &text, &mut waiting)?;

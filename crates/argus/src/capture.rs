@@ -16,7 +16,7 @@ use argus_scene::graph::graph;
 use argus_scene::play::Stage;
 
 use crate::cli::{DumpArgs, Stats, When};
-use crate::failure::Failure;
+use crate::failure::{FAILED, Failure, run_exit_code};
 use crate::output::counted;
 
 /// What was kept of one round.
@@ -121,12 +121,13 @@ impl Recording {
                 Err(Failure::usage(problems.remove(0)))
             }
             (result, Some(_)) => {
+                let exit_code = result.as_ref().err().map_or(FAILED, run_exit_code);
                 let failed = result.err().map(|error| with_causes(&error));
                 let said: Vec<String> =
                     failed.into_iter().chain(problems.iter().map(|problem| with_causes(problem))).collect();
                 let helps =
                     problems.iter().filter_map(RecordProblem::hint).map(|hint| helps(hint).to_owned());
-                let failure = Failure::failed(anyhow!("{}", said.join("; ")));
+                let failure = Failure { exit_code, ..Failure::failed(anyhow!("{}", said.join("; "))) };
                 Err(finding(helps.fold(failure, Failure::also)))
             }
             (Ok(report), None) => {

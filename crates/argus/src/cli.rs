@@ -163,6 +163,10 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub timeline: Option<PathBuf>,
 
+    /// Replace the timeline if it exists
+    #[arg(long, requires = "timeline")]
+    pub force: bool,
+
     #[command(flatten)]
     pub dump: DumpArgs,
 

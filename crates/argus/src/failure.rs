@@ -14,6 +14,9 @@ pub const FAILED: u8 = 1;
 /// The command line asks for something that does not exist or makes no sense.
 pub const USAGE: u8 = 2;
 
+/// Ctrl-C, as shells say it.
+pub const INTERRUPTED: u8 = 130;
+
 /// A failure that ends the command.
 #[derive(Debug)]
 pub struct Failure {
@@ -35,7 +38,12 @@ impl Failure {
 
     /// A run that failed, or could not start.
     pub fn run(error: impl Into<PlayError>) -> Failure {
-        Failure::failed(error.into())
+        let error = error.into();
+        let exit_code = match &error {
+            PlayError::Run(error) => run_exit_code(error),
+            _ => FAILED,
+        };
+        Failure { exit_code, ..Failure::failed(error) }
     }
 
     /// The same failure, blamed on the command line.
@@ -84,6 +92,14 @@ impl From<PrepareError> for Failure {
     fn from(error: PrepareError) -> Failure {
         let hint = scene_files::hint(&error);
         Failure::usage(PlayError::from(error)).hint(hint)
+    }
+}
+
+/// The exit code of a run that ended with this error.
+pub fn run_exit_code(error: &RunError) -> u8 {
+    match error {
+        RunError::Interrupted => INTERRUPTED,
+        _ => FAILED,
     }
 }
 

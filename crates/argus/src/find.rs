@@ -31,6 +31,9 @@ use crate::{input, output};
 
 pub fn find(args: &FindArgs, registry: &Registry) -> Result<ExitCode, Failure> {
     let options = options(&args.limits, args.full)?;
+    if let Some(path) = &args.html {
+        output::check_file(path, args.force)?;
+    }
     if !args.runs.is_empty() {
         return runs::runs(args);
     }

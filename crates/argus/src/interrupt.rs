@@ -6,6 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use argus_runtime::Device;
 
+use crate::failure::INTERRUPTED;
+
 /// The flags that Ctrl-C sets.
 #[derive(Default)]
 pub struct Interrupt {
@@ -28,13 +30,16 @@ impl Interrupt {
         drop(flags);
         let flags = Arc::clone(&self.flags);
         let pressed = AtomicBool::new(false);
+        // `nohup` and shells in the background start programs that shall not be ended so.
+        let ignored = argus_signals::Ignored::now();
         // A second handler is refused; the first one already looks at the same list.
         let _ = ctrlc::set_handler(move || {
             let flags = flags.lock().unwrap_or_else(PoisonError::into_inner);
             if pressed.swap(true, Ordering::Relaxed) {
-                std::process::exit(130);
+                std::process::exit(INTERRUPTED.into());
             }
             flags.iter().for_each(|flag| flag.store(true, Ordering::Relaxed));
         });
+        ignored.restore();
     }
 }

@@ -25,6 +25,7 @@
 //! | [`bar`] | progress of other long work |
 //! | [`report`] | what `argus run` tells, as text and as JSON |
 //! | [`table`] | tables without lines |
+//! | [`threads`] | the threads of loops that run on every processor |
 //! | [`failure`] | why a command failed, with a hint and an exit code |
 //! | [`output`] | the only place that writes to stdout and stderr |
 #![forbid(unsafe_code)]
@@ -49,6 +50,7 @@ mod run;
 mod scene_files;
 mod stats;
 mod table;
+mod threads;
 mod trace;
 mod tui;
 mod verify;
@@ -73,7 +75,9 @@ use crate::failure::Failure;
 /// }
 /// ```
 pub fn main(scenes: impl IntoIterator<Item = Scene>) -> ExitCode {
+    argus_signals::install();
     silence_panics_of_kernels();
+    threads::start();
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return output::not_understood(&error),

@@ -3,6 +3,7 @@
 //! stdout is for results, stderr for errors. A reader that goes away (`argus list | head -1`) is no error:
 //! the rest is dropped and the exit code stays what the command found.
 
+use std::borrow::Cow;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -31,6 +32,47 @@ struct ErrorObject<'a> {
 
 /// Writes a result. Colours are left out unless stdout is a terminal that wants them.
 pub fn print(text: &str) -> Result<(), Failure> {
+    print_as_it_is(&printable(text))
+}
+
+/// Names in files may hold anything, and a terminal obeys some of it: control characters are shown as what they are.
+/// Ends of lines and colours are ours.
+pub fn printable(text: &str) -> Cow<'_, str> {
+    let harmless = |letter: char| !letter.is_control() || matches!(letter, '\n' | '\t');
+    if text.chars().all(harmless) {
+        return Cow::Borrowed(text);
+    }
+    let mut shown = String::with_capacity(text.len() + 16);
+    let mut rest = text;
+    while let Some(letter) = rest.chars().next() {
+        let colour = rest.strip_prefix("\x1b[").and_then(|after| {
+            let end = after.find(|sign: char| !sign.is_ascii_digit() && sign != ';')?;
+            after[end..].starts_with('m').then_some(2 + end + 1)
+        });
+        let len = colour.unwrap_or(letter.len_utf8());
+        match harmless(letter) || colour.is_some() {
+            true => shown.push_str(&rest[..len]),
+            false => shown.extend(letter.escape_default()),
+        }
+        rest = &rest[len..];
+    }
+    Cow::Owned(shown)
+}
+
+/// Refuses an output before the work for it is done: a name that cannot be written, or that is taken and may not be
+/// replaced.
+pub fn check_file(path: &Path, force: bool) -> Result<(), Failure> {
+    argus_files::check_output(path, force).map_err(|error| {
+        let exists = error.kind() == ErrorKind::AlreadyExists;
+        let about = match exists {
+            true => anyhow::anyhow!("{} exists", path.display()),
+            false => anyhow::Error::new(error).context(format!("cannot write {}", path.display())),
+        };
+        Failure::usage(about).hint(exists.then(|| "--force replaces it; or name another file".to_owned()))
+    })
+}
+
+fn print_as_it_is(text: &str) -> Result<(), Failure> {
     unless_reader_left(|| {
         let mut stdout = anstream::stdout().lock();
         stdout.write_all(text.as_bytes())?;
@@ -69,13 +111,13 @@ pub fn counted(count: u64, noun: &str) -> String {
 /// Says something about a result that is not the result: on stderr, so that pipes get the result alone.
 pub fn remark(text: &str) -> Result<(), Failure> {
     let mut stderr = anstream::stderr().lock();
-    stderr.write_all(text.as_bytes()).map_err(|error| Failure::failed(anyhow::Error::new(error)))
+    stderr.write_all(printable(text).as_bytes()).map_err(|error| Failure::failed(anyhow::Error::new(error)))
 }
 
 /// Writes a result as one JSON object.
 pub fn print_json(value: &impl Serialize) -> Result<(), Failure> {
     let text = serde_json::to_string_pretty(value).map_err(Failure::failed)?;
-    print(&format!("{text}\n"))
+    print_as_it_is(&format!("{text}\n"))
 }
 
 /// Tells why a command failed, and gives its exit code.
@@ -116,7 +158,7 @@ pub fn not_understood(error: &clap::Error) -> ExitCode {
 }
 
 fn explain(failure: &Failure) {
-    let mut text = format!("{BAD}error:{BAD:#} {}\n", failure.message());
+    let mut text = format!("{BAD}error:{BAD:#} {}\n", printable(&failure.message()));
     if let Some(hint) = &failure.hint {
         text += &format!("\n{NOTE}hint:{NOTE:#} {hint}\n");
     }
@@ -131,5 +173,20 @@ fn unless_reader_left(write: impl FnOnce() -> io::Result<()>) -> io::Result<()> 
     match write() {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         ended => ended,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn control_characters_are_shown_and_colours_stay() {
+        assert_eq!(printable("a\tb\n"), "a\tb\n");
+        assert_eq!(printable("\x1b[1;31mbad\x1b[0m"), "\x1b[1;31mbad\x1b[0m");
+        assert_eq!(
+            printable("a\rb\x07\x1b]0;title\x07\u{9b}2J\x1b[2J"),
+            "a\\rb\\u{7}\\u{1b}]0;title\\u{7}\\u{9b}2J\\u{1b}[2J"
+        );
     }
 }

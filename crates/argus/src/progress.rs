@@ -40,11 +40,15 @@ impl Progress {
             return;
         }
         let rounds = self.rounds;
-        let shown = self.shown.get_or_insert_with(|| {
+        if self.shown.is_none() {
             let (sender, receiver) = channel();
             let watch = device.watch();
-            Shown { round: sender, thread: std::thread::spawn(move || show(&watch, rounds, &receiver)) }
-        });
+            let thread = std::thread::Builder::new().name("argus-progress".to_owned());
+            // Without a thread there is no line.
+            self.shown = (thread.spawn(move || show(&watch, rounds, &receiver)).ok())
+                .map(|thread| Shown { round: sender, thread });
+        }
+        let Some(shown) = &self.shown else { return };
         // Nothing listens only if the thread is gone, and with it the line.
         shown.round.send(round).ok();
     }

@@ -45,6 +45,9 @@ pub fn replay(args: &ReplayArgs, registry: &Registry) -> Result<ExitCode, Failur
         return Err(Failure::usage(anyhow!("--times is 0; at least 1 is needed")));
     }
     let options = options(args)?;
+    if let Some(path) = &args.capsule {
+        output::check_file(path, args.workspace.force)?;
+    }
     let source = source::open(args.what.as_deref(), &args.task, registry)?;
     if let Some(path) = &args.capsule {
         let capsule = Capsule::new(source.task.clone()).map_err(cannot_replay)?;

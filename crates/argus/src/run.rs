@@ -60,7 +60,7 @@ pub fn run(args: &RunArgs, registry: &Registry) -> Result<Summary, Failure> {
         timeline: args.timeline.is_some(),
         ..PlayOptions::default()
     };
-    let target = args.timeline.as_deref().map(Target::new).transpose()?;
+    let target = args.timeline.as_deref().map(|path| Target::new(path, args.force)).transpose()?;
     let names = Names {
         scene: scene.name.clone(),
         case: case.name.clone(),

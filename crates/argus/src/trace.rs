@@ -34,7 +34,7 @@ pub fn trace(args: &TraceArgs, registry: &Registry) -> Result<ExitCode, Failure>
             .hint("name a task with --task ID, --kernel NAME or --func-id N".to_owned()));
     }
     let dump = input::open(args.what.as_deref().map(Path::new))?;
-    run_timeline::of_dump(&dump, args.output.as_deref(), args.json)
+    run_timeline::of_dump(&dump, args.output.as_deref(), args.force, args.json)
 }
 
 /// A scene and a capsule mean a task even if none is named: they are not the dump of a run.

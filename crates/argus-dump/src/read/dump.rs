@@ -154,7 +154,10 @@ impl Dump {
     pub fn open(path: &Path) -> Result<Dump, OpenError> {
         let place = locate(path)?;
         let directory = place.directory.clone();
-        Dump::assemble(&place, &|name| Bytes::open(&directory.join(name)))
+        Dump::assemble(&place, &|name| match name.ends_with(".bin") {
+            true => Bytes::open(&directory.join(name)),
+            false => Bytes::open_dense(&directory.join(name)),
+        })
     }
 
     /// The newest dump in a directory of runs.
@@ -165,7 +168,7 @@ impl Dump {
     /// When what ran where. `None` if the dump does not tell; the error says what is wrong with what it tells.
     pub fn times(&self) -> Result<Option<RunTimes>, TimesError> {
         let path = self.directory.join(TIMELINE_FILE);
-        match Bytes::open(&path) {
+        match Bytes::open_dense(&path) {
             Ok(text) => timeline_file::parse(text.as_ref())
                 .map(Some)
                 .map_err(|source| TimesError::Content { path, source }),
@@ -354,7 +357,7 @@ impl Dump {
     /// Another file of the dump.
     pub(crate) fn beside(&self, name: &str) -> Result<(PathBuf, Bytes), OpenError> {
         let path = self.directory.join(name);
-        match Bytes::open(&path) {
+        match Bytes::open_dense(&path) {
             Ok(bytes) => Ok((path, bytes)),
             Err(source) => Err(OpenError::io(&path, source)),
         }

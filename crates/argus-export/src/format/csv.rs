@@ -131,7 +131,7 @@ impl Fields {
             self.0.push(',');
         }
         let text = field.to_string();
-        if text.contains([',', '"', '\r', '\n']) {
+        if text.contains(|sign: char| matches!(sign, ',' | '"') || sign.is_control()) {
             self.0.push('"');
             self.0.push_str(&text.replace('"', "\"\""));
             self.0.push('"');

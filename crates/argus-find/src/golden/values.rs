@@ -3,8 +3,8 @@
 use std::io;
 
 use argus_abi::DType;
+use argus_arrays::Elements;
 use argus_facts::number::{Number, element};
-use npyz::{NpyHeader, Order, TypeChar};
 use thiserror::Error;
 use zip::result::ZipError;
 
@@ -19,14 +19,8 @@ pub enum ValuesError {
     Zip(ZipError),
     #[error("its header has {length} bytes, the file {file}")]
     SafetensorsHeader { length: u64, file: u64 },
-    #[error("it holds records, not numbers")]
-    Records,
-    #[error("its numbers are big-endian; save them little-endian")]
-    BigEndian,
-    #[error("its rows lie by columns (fortran_order); save np.ascontiguousarray of it")]
-    Fortran,
-    #[error("numbers of type {type_char:?} with {bytes} bytes are unknown here")]
-    NpyType { type_char: TypeChar, bytes: u64 },
+    #[error(transparent)]
+    Npy(#[from] argus_arrays::npy::NpyError),
     #[error("its type {0:?} is unknown here")]
     SafetensorsType(safetensors::Dtype),
     /// `found` is absent if it cannot be counted.
@@ -65,37 +59,14 @@ pub(super) enum Stored {
 }
 
 pub(super) fn npy_values(bytes: &[u8], dtype: DType, elements: u64) -> Result<Values, ValuesError> {
-    let mut rest = bytes;
-    let header = NpyHeader::from_reader(&mut rest)?;
-    let npyz::DType::Plain(plain) = header.dtype() else {
-        return Err(ValuesError::Records);
+    let array = argus_arrays::npy::parse(bytes)?;
+    let stored = match array.elements {
+        Elements::Known(dtype) => Stored::As(dtype),
+        Elements::F64 => Stored::F64,
+        Elements::Raw(bytes) => Stored::Raw(bytes),
     };
-    if plain.endianness() == npyz::Endianness::Big && plain.size_field() > 1 {
-        return Err(ValuesError::BigEndian);
-    }
-    let stored = match (plain.type_char(), plain.size_field()) {
-        (TypeChar::Float, 8) => Stored::F64,
-        (TypeChar::Float, 4) => Stored::As(DType::F32),
-        (TypeChar::Float, 2) => Stored::As(DType::F16),
-        (TypeChar::Int, 1) => Stored::As(DType::I8),
-        (TypeChar::Int, 2) => Stored::As(DType::I16),
-        (TypeChar::Int, 4) => Stored::As(DType::I32),
-        (TypeChar::Int, 8) => Stored::As(DType::I64),
-        (TypeChar::Uint, 1) => Stored::As(DType::U8),
-        (TypeChar::Uint, 2) => Stored::As(DType::U16),
-        (TypeChar::Uint, 4) => Stored::As(DType::U32),
-        (TypeChar::Uint, 8) => Stored::As(DType::U64),
-        (TypeChar::Bool, 1) => Stored::As(DType::Bool),
-        (TypeChar::RawData, bytes) => Stored::Raw(bytes),
-        (type_char, bytes) => return Err(ValuesError::NpyType { type_char, bytes }),
-    };
-    let shape = header.shape();
-    let flat = shape.iter().filter(|&&extent| extent > 1).count() <= 1;
-    if header.order() == Order::Fortran && !flat {
-        return Err(ValuesError::Fortran);
-    }
-    let count = shape.iter().try_fold(1u64, |n, &extent| n.checked_mul(extent));
-    convert(rest, stored, count, dtype, elements)
+    let count = array.shape.iter().try_fold(1u64, |n, &extent| n.checked_mul(extent));
+    convert(&array.bytes, stored, count, dtype, elements)
 }
 
 pub(super) fn safetensors_type(dtype: safetensors::Dtype) -> Option<Stored> {

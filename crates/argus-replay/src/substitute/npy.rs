@@ -1,10 +1,10 @@
 //! The content of a tensor from a `.npy` file.
 
-use std::fs::File;
-use std::io::{self, BufReader, Read};
+use std::io;
 use std::path::Path;
 
 use argus_abi::DType;
+use argus_arrays::Elements;
 use thiserror::Error;
 
 use crate::task::TensorArgument;
@@ -18,39 +18,37 @@ pub enum NpyError {
     Shape { found: Vec<u64>, view: Vec<u64> },
     #[error("its elements are {found}, {dtype} is written as {}", allowed.join(" or "))]
     Elements { found: String, dtype: DType, allowed: &'static [&'static str] },
-    #[error("it is in Fortran order; save numpy.ascontiguousarray of it")]
-    Fortran,
+    #[error(transparent)]
+    File(#[from] argus_arrays::npy::NpyError),
     #[error("its size cannot be counted")]
     Uncountable,
-    #[error("it ends after {found} of {wanted} bytes")]
-    Short { found: usize, wanted: u64 },
 }
 
 /// The elements of an array, whose type and shape must be those of the view.
 pub(super) fn read(path: &Path, tensor: &TensorArgument) -> Result<Vec<u8>, NpyError> {
-    let file = File::open(path)?;
-    let mut reader = BufReader::new(file);
-    let header = npyz::NpyHeader::from_reader(&mut reader)?;
-    let expected: Vec<u64> = tensor.shape.iter().map(|&extent| extent.into()).collect();
-    if header.shape() != expected {
-        return Err(NpyError::Shape { found: header.shape().to_vec(), view: expected });
-    }
-    let found = header.dtype().descr();
-    let found = found.trim_matches('\'');
-    let allowed = npy_types(tensor.dtype);
-    if !allowed.contains(&found) {
-        return Err(NpyError::Elements { found: found.to_owned(), dtype: tensor.dtype, allowed });
-    }
-    if header.order() == npyz::Order::Fortran && expected.len() > 1 {
-        return Err(NpyError::Fortran);
-    }
+    const LARGEST_HEADER: u64 = 64 << 10;
     let bytes = tensor.logical_bytes().ok_or(NpyError::Uncountable)?;
-    let mut content = Vec::new();
-    reader.take(bytes).read_to_end(&mut content)?;
-    if content.len() as u64 != bytes {
-        return Err(NpyError::Short { found: content.len(), wanted: bytes });
+    let file = argus_files::read(path, bytes.saturating_mul(8).saturating_add(LARGEST_HEADER))?;
+    let array = argus_arrays::npy::parse(&file)?;
+    let expected: Vec<u64> = tensor.shape.iter().map(|&extent| extent.into()).collect();
+    if array.shape != expected {
+        return Err(NpyError::Shape { found: array.shape, view: expected });
     }
-    Ok(content)
+    let allowed = npy_types(tensor.dtype);
+    let found = spelled(array.elements);
+    if !allowed.contains(&found.as_str()) {
+        return Err(NpyError::Elements { found, dtype: tensor.dtype, allowed });
+    }
+    Ok(array.bytes)
+}
+
+/// An element type as numpy spells it.
+fn spelled(elements: Elements) -> String {
+    match elements {
+        Elements::F64 => "<f8".into(),
+        Elements::Raw(bytes) => format!("|V{bytes}"),
+        Elements::Known(dtype) => npy_types(dtype)[0].into(),
+    }
 }
 
 /// How numpy spells an element type; those it does not know are kept as raw bits.

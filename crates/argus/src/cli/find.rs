@@ -77,6 +77,10 @@ pub struct FindArgs {
     #[arg(long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 
+    /// Replace the page if it exists
+    #[arg(long, requires = "html")]
+    pub force: bool,
+
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,

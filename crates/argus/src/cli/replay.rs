@@ -58,6 +58,7 @@ pub struct TaskArgs {
 
 #[derive(Debug, Args)]
 #[command(after_help = EXAMPLES)]
+#[command(group = clap::ArgGroup::new("written").args(["workspace", "capsule"]).multiple(true))]
 pub struct ReplayArgs {
     /// A dump, a capsule, or a scene whose task is captured first [default: the newest dump below outputs/]
     #[arg(value_name = "DUMP|CAPSULE|SCENE")]

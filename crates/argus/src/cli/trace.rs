@@ -21,6 +21,10 @@ pub struct TraceArgs {
     #[arg(short, long, value_name = "DIR|FILE", conflicts_with = "check")]
     pub output: Option<PathBuf>,
 
+    /// Replace a trace that exists
+    #[arg(long, conflicts_with = "check")]
+    pub force: bool,
+
     /// Change numbers of the timing model: JSON with the same keys as the chip's own set
     #[arg(long, value_name = "FILE", conflicts_with = "check")]
     pub timing: Option<PathBuf>,

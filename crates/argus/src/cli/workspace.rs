@@ -27,8 +27,8 @@ pub struct WorkspaceArgs {
     #[arg(long, value_name = "NAME", default_value = "simpler", requires = "workspace")]
     pub backend: String,
 
-    /// Replace the workspace that is in DIR
-    #[arg(long, requires = "workspace")]
+    /// Replace the workspace that is in DIR, or the capsule
+    #[arg(long, requires = "written")]
     pub force: bool,
 
     /// Device that the program uses

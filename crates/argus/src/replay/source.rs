@@ -127,7 +127,7 @@ fn nothing_there(what: &str, registry: &Registry) -> Failure {
 
 fn read_spec(path: &Path) -> Result<Vec<argus_replay::Argument>, Failure> {
     let context = |error: anyhow::Error| Failure::usage(error.context(format!("{}", path.display())));
-    let text = std::fs::read(path).map_err(|error| context(error.into()))?;
+    let text = argus_files::read(path, argus_files::LARGEST_TEXT).map_err(|error| context(error.into()))?;
     spec::parse(&text).map_err(|error| context(error.into()))
 }
 

@@ -22,7 +22,8 @@ pub struct Target {
 }
 
 impl Target {
-    pub fn new(path: &Path) -> Result<Target, Failure> {
+    /// What exists is replaced if `force` says so; whether the file can be written is found now.
+    pub fn new(path: &Path, force: bool) -> Result<Target, Failure> {
         let native = match path.extension().and_then(|ending| ending.to_str()) {
             Some("pftrace") => true,
             Some("json") => false,
@@ -32,6 +33,7 @@ impl Target {
                     .hint("name it FILE.pftrace, Perfetto's own format, or FILE.json, Chrome's".to_owned()));
             }
         };
+        output::check_file(path, force)?;
         Ok(Target { path: path.to_owned(), native })
     }
 
@@ -49,8 +51,8 @@ impl Target {
 }
 
 /// Draws the run that a dump is of.
-pub fn of_dump(dump: &Dump, output: Option<&Path>, json: bool) -> Result<ExitCode, Failure> {
-    let target = Target::new(output.unwrap_or(Path::new("run.pftrace")))?;
+pub fn of_dump(dump: &Dump, output: Option<&Path>, force: bool, json: bool) -> Result<ExitCode, Failure> {
+    let target = Target::new(output.unwrap_or(Path::new("run.pftrace")), force)?;
     let times = dump.times().map_err(Failure::usage)?;
     let times = times.ok_or_else(|| {
         let directory = dump.directory().display();

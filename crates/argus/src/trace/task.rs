@@ -35,6 +35,11 @@ pub struct Report<'a> {
 pub fn trace(args: &TraceArgs, registry: &Registry) -> Result<ExitCode, Failure> {
     let source = source::open(args.what.as_deref(), &args.task, registry)?;
     let chip = source.chip;
+    let directory = args.output.clone().unwrap_or_else(|| default_directory(&source.task));
+    if !args.force && directory.join("simulator").exists() {
+        return Err(Failure::usage(anyhow!("{} holds a trace", directory.display()))
+            .hint("--force replaces it; -o names another directory".to_owned()));
+    }
     let params = match &args.timing {
         Some(path) => Params::from_file(chip, path).map_err(Failure::usage)?,
         None => Params::for_chip(chip).map_err(Failure::failed)?,
@@ -60,7 +65,6 @@ pub fn trace(args: &TraceArgs, registry: &Registry) -> Result<ExitCode, Failure>
         });
     }
     let timeline = timeline.map_err(Failure::failed)?;
-    let directory = args.output.clone().unwrap_or_else(|| default_directory(&source.task));
     let sources = sources(kernels, &timeline);
     let written =
         argus_trace::write(&timeline, &directory, &sources, &Stamp::now()).map_err(Failure::failed)?;

@@ -8,6 +8,7 @@ use argus_text::record;
 use rayon::prelude::*;
 
 use super::row::{COLUMNS, RIGHT, Row};
+use crate::output::printable;
 
 const HEAD: Style = Style::new().bold();
 const ALARM: Style = anstyle::AnsiColor::Red.on_default().bold();
@@ -55,7 +56,7 @@ fn widths(dump: &Dump, selected: &[usize]) -> [usize; COLUMNS.len()] {
         let mut widths = [0; COLUMNS.len()];
         widths[0] = digits(record.index as u64);
         widths[1] = 18 + if record.subtask.is_some() { 2 } else { 0 };
-        widths[2] = dump.kernel_names(&record).chars().count();
+        widths[2] = printable(&dump.kernel_names(&record)).chars().count();
         widths[3] = record::stage(record.stage).len();
         widths[4] = record.role.name().len();
         widths[5] = digits(record.arg_index.into()) + usize::from(record.ambiguous_index);

@@ -6,6 +6,8 @@ use argus_dump::summary::{Summary, summarise};
 use argus_facts::number::{Number, number};
 use argus_text::record::{dtype, remarks, scalar, shape, stage};
 
+use crate::output::printable;
+
 /// The columns of a record.
 pub struct Row {
     pub cells: [String; COLUMNS.len()],
@@ -24,7 +26,7 @@ impl Row {
         let cells = [
             record.index.to_string(),
             record.task_id.to_string() + &record.subtask.map_or(String::new(), |s| format!("/{s}")),
-            dump.kernel_names(record),
+            printable(&dump.kernel_names(record)).into_owned(),
             stage(record.stage).to_owned(),
             record.role.name().to_owned(),
             format!("{}{}", record.arg_index, if record.ambiguous_index { "?" } else { "" }),

@@ -1,6 +1,7 @@
 //! The command-line tool from the outside: exit codes, words, JSON.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod attack;
 mod bad_usage;
 mod capture;
 mod dumps;

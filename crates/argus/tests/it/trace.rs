@@ -117,7 +117,7 @@ fn other_numbers_of_the_model_change_the_times_and_wrong_ones_are_refused() {
     let cycles = |trace: &Value| trace["summary"]["cycles"].as_u64().unwrap();
     // Two loads follow each other on one pipe, and both are that late.
     assert!(cycles(&late) > cycles(&plain) + 190_000, "{} {}", cycles(&late), cycles(&plain));
-    let none = argus_in(home.path(), "trace run --kernel QK -o b --timing none.json");
+    let none = argus_in(home.path(), "trace run --kernel QK -o d --timing none.json");
     assert_eq!(none.code, 2);
     assert!(none.stderr.contains("none.json"), "{}", none.stderr);
     fs::write(home.path().join("clock.json"), r#"{"clock": {"mhz": 100}}"#).unwrap();
@@ -205,7 +205,7 @@ fn drawing(path: &Path) -> Drawing {
 #[test]
 fn the_timeline_of_a_run_shows_every_kernel_call_once_and_in_the_order_of_the_graph() {
     let home = tempfile::tempdir().unwrap();
-    for capture in ["", " --dump-tensor -o run"] {
+    for capture in ["", " --dump-tensor -o run --force"] {
         let line = format!("run paged_attention --case CaseSmall1 --timeline t.json{capture}");
         let ended = argus_in(home.path(), &line);
         assert_eq!(ended.code, 0, "{}", ended.stderr);

@@ -94,7 +94,11 @@ fn dumps() -> Vec<Boxed> {
         Box::new(ExportError::from(write())),
         Box::new(GoldenError::Read { path: path(), source: io() }),
         Box::new(GoldenError::Parse { path: path(), kind: "npy", source: ValuesError::from(io()) }),
-        Box::new(GoldenError::Parse { path: path(), kind: "npy", source: ValuesError::Records }),
+        Box::new(GoldenError::Parse {
+            path: path(),
+            kind: "npy",
+            source: ValuesError::Count { found: Some(1), wanted: 2 },
+        }),
     ]
 }
 
