@@ -33,10 +33,8 @@ struct Maker<'a> {
 /// The arguments of a case. Paths are relative to `directory`.
 pub fn arguments(file: &SceneFile, case: &CaseText, directory: &Path) -> Result<Arguments, SceneFileError> {
     let maker = Maker { scene: &file.name, case, directory };
-    let tensors = replaced(&file.tensors, &case.tensors, |tensor| &tensor.name)
-        .map_err(|name| nothing(case, "tensor", name))?;
-    let scalars = replaced(&file.scalars, &case.scalars, |scalar| &scalar.name)
-        .map_err(|name| nothing(case, "scalar", name))?;
+    let tensors = replaced(case, "tensor", &file.tensors, &case.tensors, |tensor| &tensor.name)?;
+    let scalars = replaced(case, "scalar", &file.scalars, &case.scalars, |scalar| &scalar.name)?;
     let mut arguments = Arguments { args: HostArgs::default(), expected: Vec::new() };
     for tensor in tensors {
         let (made, expected) = maker.tensor(tensor)?;
@@ -52,18 +50,17 @@ pub fn arguments(file: &SceneFile, case: &CaseText, directory: &Path) -> Result<
 
 /// The scene's own, or the case's where it has one of the same name.
 fn replaced<'a, T>(
+    case: &CaseText,
+    what: &'static str,
     own: &'a [T],
     replacing: &'a [T],
     name: fn(&T) -> &String,
-) -> Result<impl Iterator<Item = &'a T>, String> {
+) -> Result<impl Iterator<Item = &'a T>, SceneFileError> {
     if let Some(stray) = replacing.iter().find(|one| !own.iter().any(|other| name(other) == name(one))) {
-        return Err(name(stray).clone());
+        let (case, name) = (case.name.clone(), name(stray).clone());
+        return Err(SceneFileError::NothingToReplace { case, what, name });
     }
     Ok(own.iter().map(move |one| replacing.iter().find(|other| name(other) == name(one)).unwrap_or(one)))
-}
-
-fn nothing(case: &CaseText, what: &'static str, name: String) -> SceneFileError {
-    SceneFileError::NothingToReplace { case: case.name.clone(), what, name }
 }
 
 impl Maker<'_> {

@@ -153,7 +153,10 @@ fn of_dump(
         None => carried::scene(&dump)?.or_else(|| Some(facts.scene.clone()).filter(|name| !name.is_empty())),
     };
     let name = args.scene.as_deref().or(own.as_deref());
-    if purpose == Purpose::Describe && own.as_ref().is_some_and(|own| registry.scene(own).is_err()) {
+    if purpose == Purpose::Describe
+        && args.scene.is_none()
+        && own.as_ref().is_none_or(|own| registry.scene(own).is_err())
+    {
         return without_code(&dump, args, selection, &facts);
     }
     let Some(name) = name else {
