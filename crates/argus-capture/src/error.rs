@@ -35,7 +35,7 @@ pub enum CaptureError {
     Panicked(String),
     #[error(
         "{entries} entries with {bytes} payload bytes did not fit into the capture memory; \
-         give it more, or collect while the run goes on"
+         give it more, or collect during the run"
     )]
     DidNotFit { entries: u64, bytes: u64 },
 }

@@ -28,7 +28,7 @@ pub enum FilterError {
     NotAPair { filter: String, part: String },
     #[error("there is no filter '{key}'; there are {}, nan, index", KEYS.join(", "))]
     UnknownKey { key: String },
-    #[error("{key}={value} makes no sense: {why}")]
+    #[error("{key}={value} is not valid: {why}")]
     BadValue { key: String, value: String, why: &'static str },
     /// `before` is empty for the first condition, else ` of the n records with ...`.
     #[error("no record{before} has {condition}; {there}")]

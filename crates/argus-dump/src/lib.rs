@@ -50,6 +50,8 @@
 //! | [`origin_file`] | the sources that a run's code came from |
 //! | [`filter`] | which records are meant |
 //! | [`verify`] | whether a dump is true |
+//! | [`runs`] | the runs in a directory, and how one is removed |
+//! | [`verdict_file`] | what a command last said of a dump |
 //! | [`stats`] | statistics of payloads in passing |
 //! | [`summary`] | all statistics of a payload that is there |
 
@@ -67,6 +69,7 @@ pub mod origin_file;
 mod payload;
 pub mod read;
 mod run_file;
+pub mod runs;
 mod spool;
 pub mod stats;
 mod stream;
@@ -74,6 +77,7 @@ pub mod summary;
 mod tally;
 mod text;
 mod timeline_file;
+pub mod verdict_file;
 pub mod verify;
 pub mod writer;
 
@@ -86,6 +90,7 @@ pub use info::{
 };
 pub use journal::{Journal, JournalError};
 pub use timeline_file::TimelineError;
+pub use verdict_file::LastVerdict;
 pub use writer::DumpWriter;
 
 /// Name of the directory that holds a dump's files.

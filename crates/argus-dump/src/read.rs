@@ -34,6 +34,7 @@ mod graph_file;
 mod head;
 mod json;
 mod locate;
+pub(crate) use locate::dumps_in;
 mod record;
 mod row;
 mod run_facts;

@@ -18,6 +18,8 @@ pub struct Statistics {
     /// `None` if no element is finite.
     pub mean: Option<f64>,
     pub nan: u64,
+    /// Those of `nan` that hold the pattern of fresh memory; 0 in statistics that a run recorded, which do not tell.
+    pub unwritten: u64,
     pub inf: u64,
     pub zero: u64,
 }
@@ -43,6 +45,7 @@ impl Statistics {
             max: extreme(record.max),
             mean,
             nan: record.nan,
+            unwritten: 0,
             inf: record.inf,
             zero: record.zero,
         })
@@ -75,6 +78,7 @@ impl From<&Summary> for Statistics {
             max: summary.max,
             mean: summary.mean,
             nan: summary.nan,
+            unwritten: summary.unwritten,
             inf: summary.inf(),
             zero: summary.zero,
         }

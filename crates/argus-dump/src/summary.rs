@@ -35,6 +35,8 @@ pub struct Summary {
     pub std: Option<f64>,
     pub zero: u64,
     pub nan: u64,
+    /// Those of `nan` that hold the pattern of fresh memory, see [`argus_facts::number::is_unwritten`].
+    pub unwritten: u64,
     pub positive_inf: u64,
     pub negative_inf: u64,
     /// Floats that are not zero and have the smallest exponent, so that they lack precision.
@@ -63,6 +65,11 @@ impl fmt::Display for Distinct {
 }
 
 impl Summary {
+    /// NaN that an instruction wrote.
+    pub fn written_nan(&self) -> u64 {
+        self.nan - self.unwritten
+    }
+
     /// Infinities of either sign.
     pub fn inf(&self) -> u64 {
         self.positive_inf + self.negative_inf

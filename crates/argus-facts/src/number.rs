@@ -142,6 +142,21 @@ fn fp4_e2m1(bits: u8) -> f64 {
     if bits & 8 == 0 { magnitude } else { -magnitude }
 }
 
+/// Whether a value has the pattern that fresh memory is filled with, all bits set. As an f32, f16 or bf16 that is a
+/// NaN that no instruction produces, so an element that holds it was never written. Narrower types have too few NaNs
+/// to tell, and integers none.
+pub fn is_unwritten(dtype: DType, value: Number) -> bool {
+    let fill = match dtype {
+        DType::F32 => u64::from(u32::MAX),
+        DType::F16 | DType::Bf16 => u64::from(u16::MAX),
+        _ => return false,
+    };
+    match (value, number(dtype, fill)) {
+        (Number::Float(value), Number::Float(fill)) => value.to_bits() == fill.to_bits(),
+        _ => false,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -196,5 +211,20 @@ mod tests {
         assert_eq!(number(DType::U16, 0xffff_ffff), Number::Unsigned(0xffff));
         assert_eq!(number(DType::I32, 0x1_8000_0000), Number::Signed(i64::from(i32::MIN)));
         assert_eq!(number(DType::Bool, 0x100), Number::Bool(false));
+    }
+
+    #[test]
+    fn only_the_fill_pattern_is_unwritten() {
+        for (dtype, bits) in [(DType::F32, 32u32), (DType::F16, 16), (DType::Bf16, 16)] {
+            let ones = u64::MAX >> (64 - bits);
+            assert!(is_unwritten(dtype, number(dtype, ones)), "{dtype}");
+            // Another sign, another last bit, the NaN of arithmetic, infinities, numbers.
+            let other = [ones >> 1, ones - 1, ones ^ (1 << (bits - 3)), 0, 1];
+            let quiet = if dtype == DType::F32 { 0xffc0_0000 } else { 0xffc0 };
+            for bits in other.into_iter().chain([quiet]) {
+                assert!(!is_unwritten(dtype, number(dtype, bits)), "{dtype} {bits:#x}");
+            }
+        }
+        assert!(!is_unwritten(DType::I32, number(DType::I32, 0xffff_ffff)));
     }
 }

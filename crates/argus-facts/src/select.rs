@@ -112,7 +112,7 @@ pub enum SelectorError {
     NotAPair { selector: String, part: String },
     #[error("selector '{selector}' has the unknown key '{key}'; known are {known}", known = KEYS.join(", "))]
     UnknownKey { selector: String, key: String },
-    #[error("selector '{selector}': {key}={value} makes no sense: {why}")]
+    #[error("selector '{selector}': {key}={value} is not valid: {why}")]
     BadValue { selector: String, key: String, value: String, why: &'static str },
 }
 

@@ -29,5 +29,5 @@ pub use directory::Stage;
 pub use file::{Draft, Unnamed, check_output, write};
 pub use input::{LARGEST_TEXT, read};
 
-/// Mode of a file that anybody may read whom the process's umask lets.
-pub const OPEN: u32 = 0o666;
+/// Mode of every file that is written, before the umask: readable by all, writable by its owner.
+pub const OPEN: u32 = 0o644;

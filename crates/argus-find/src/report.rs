@@ -61,6 +61,17 @@ pub enum Overall {
 }
 
 impl Overall {
+    /// The word that JSON has.
+    pub fn name(self) -> &'static str {
+        match self {
+            Overall::Agree => "agree",
+            Overall::Differ => "differ",
+            Overall::Damaged => "damaged",
+            Overall::Failed => "failed",
+            Overall::Unjudged => "unjudged",
+        }
+    }
+
     pub fn exit_code(self) -> u8 {
         match self {
             Overall::Agree => 0,
@@ -74,7 +85,9 @@ impl Overall {
 #[derive(Clone, Debug, Serialize)]
 pub struct FirstWrong {
     /// Position in [`Report::tasks`].
+    #[serde(rename = "position")]
     pub task: usize,
+    #[serde(rename = "task_id")]
     pub id: String,
     pub kernel: String,
     /// `introduced`, or `here_or_upstream`.
@@ -103,6 +116,7 @@ pub struct DamagedRecord {
 /// A wrong output looked at closely.
 #[derive(Clone, Debug, Serialize)]
 pub struct Closer {
+    #[serde(rename = "arg_index")]
     pub argument: u32,
     pub record: usize,
     pub dtype: &'static str,
@@ -116,6 +130,7 @@ pub struct Closer {
 /// A task and its verdict.
 #[derive(Clone, Debug, Serialize)]
 pub struct TaskReport {
+    #[serde(rename = "task_id")]
     pub id: String,
     pub kernel: String,
     pub verdict: &'static str,
@@ -131,6 +146,7 @@ pub struct TaskReport {
 /// A record and how it compares.
 #[derive(Clone, Debug, Serialize)]
 pub struct Compared {
+    #[serde(rename = "arg_index")]
     pub argument: u32,
     pub record: usize,
     pub with: String,
@@ -198,7 +214,7 @@ pub fn report(subject: Side<'_>, expectation: &Expectation<'_>, findings: &Findi
     edges.sort_unstable();
     edges.dedup();
     Report {
-        schema: "argus-find-1",
+        schema: "argus-find-2",
         dump: subject.dump.directory().display().to_string(),
         compared_with: expectation.name(),
         other,

@@ -114,7 +114,7 @@ fn thrown(message: &[c_char; MESSAGE]) -> String {
     let bytes = message.map(|byte| byte as u8);
     match CStr::from_bytes_until_nul(&bytes).map(CStr::to_string_lossy) {
         Ok(text) if !text.is_empty() => format!("the kernel threw an exception: {text}"),
-        _ => "the kernel threw something that is no std::exception".to_owned(),
+        _ => "the kernel threw something that is not a std::exception".to_owned(),
     }
 }
 

@@ -201,7 +201,7 @@ fn injected(done: &Injected) -> Value {
         "n": done.injection.nth,
         "kind": done.injection.kind.name(),
         "task_id": done.task.map(|task| task.to_string()),
-        "argument": done.argument,
+        "arg_index": done.argument,
         "elements": done.elements,
         "changed": done.changed,
         "max_change": max_change,

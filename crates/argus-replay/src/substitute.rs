@@ -199,7 +199,11 @@ fn replace(argument: &mut Argument, value: &Value) -> Result<(), SubstituteError
                 Value::Zero => (dtype.unwrap_or(DType::U64), 0),
                 Value::Number(text) => {
                     let shown = dtype.unwrap_or_else(|| literal_type(text));
-                    (shown, bits_of(text, dtype).map_err(|why| why.at_slot(slot, text, shown))?)
+                    // Kernels take a float scalar as the bits of an f32 in a raw word; a dump has such a word as an
+                    // integer. `2.0` can mean nothing else there.
+                    let raw = matches!(shown, DType::U64 | DType::I64 | DType::U32 | DType::I32);
+                    let read = if raw && literal_type(text) == DType::F32 { DType::F32 } else { shown };
+                    (shown, bits_of(text, Some(read)).map_err(|why| why.at_slot(slot, text, shown))?)
                 }
                 Value::Random { .. } => return Err(only_for_tensors("random")),
                 Value::Npy(_) => return Err(only_for_tensors("a .npy file")),
@@ -356,6 +360,27 @@ mod tests {
         assert_eq!(bits_of("-1", Some(DType::U8)), Err(NoBits::OutOfRange));
         assert_eq!(bits_of("1.5", Some(DType::I32)), Err(NoBits::NotANumber));
         assert_eq!(bits_of("1.5", Some(DType::Fp8E8M0)), Err(NoBits::RawOnly));
+    }
+
+    #[test]
+    fn a_float_in_a_raw_word_is_the_bits_of_an_f32() {
+        let scalar = |dtype| Argument {
+            slot: 4,
+            name: String::new(),
+            source: String::new(),
+            what: What::Scalar { dtype, bits: 7 },
+        };
+        let set = |dtype, text: &str| {
+            let mut argument = scalar(dtype);
+            replace(&mut argument, &Value::parse(text).unwrap()).map(|()| match argument.what {
+                What::Scalar { dtype, bits } => (dtype, bits),
+                _ => unreachable!("a scalar stays one"),
+            })
+        };
+        assert_eq!(set(DType::U64, "2.0").unwrap(), (DType::U64, 0x4000_0000));
+        assert_eq!(set(DType::U64, "2").unwrap(), (DType::U64, 2));
+        assert_eq!(set(DType::F32, "2").unwrap(), (DType::F32, 0x4000_0000));
+        assert!(set(DType::U8, "2.0").is_err(), "a byte does not hold an f32");
     }
 
     #[test]

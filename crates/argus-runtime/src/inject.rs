@@ -129,7 +129,7 @@ pub struct Injected {
 /// An injection that cannot be, or was not.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum InjectionError {
-    #[error("'{text}' is no injection; write KERNEL:KIND or KERNEL:N:KIND, with N counted from 0")]
+    #[error("'{text}' is not a fault to inject; write KERNEL:KIND or KERNEL:N:KIND, with N counted from 0")]
     Malformed { text: String },
     #[error("'{text}' asks for the fault '{kind}'; there are {}", kinds())]
     Kind { text: String, kind: String },
@@ -142,7 +142,7 @@ pub enum InjectionError {
     NoTask { injection: Injection, found: u64, known: String },
     #[error("'{injection}' and another injection both meet task {task}; give one of them another task")]
     SameTask { injection: Injection, task: TaskId },
-    #[error("'{injection}' changed nothing beyond tolerance in task {task}: {why}")]
+    #[error("'{injection}' changed nothing by more than the tolerance in task {task}: {why}")]
     NoEffect { injection: Injection, task: TaskId, why: String },
 }
 

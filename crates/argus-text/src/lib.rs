@@ -31,7 +31,7 @@ use argus_abi::DType;
 use argus_facts::number::{Number, element};
 
 pub use histogram::Histogram;
-pub use number::{float, number};
+pub use number::{UNWRITTEN, float, number};
 pub use slice::{Part, Picked, SliceError};
 pub use tensor::rows;
 

@@ -1,7 +1,10 @@
 //! One number in as few characters as it needs.
 
 use argus_abi::DType;
-use argus_facts::number::Number;
+use argus_facts::number::{Number, is_unwritten};
+
+/// What an element shows that no instruction has written.
+pub const UNWRITTEN: &str = "unwritten";
 
 /// Digits behind the point that tell two neighbours of a type apart well enough to read.
 fn precision(dtype: DType) -> usize {
@@ -15,6 +18,7 @@ fn precision(dtype: DType) -> usize {
 /// One number in as few characters as it needs.
 pub fn number(dtype: DType, value: Number) -> String {
     match value {
+        _ if is_unwritten(dtype, value) => UNWRITTEN.to_owned(),
         Number::Float(value) => float(value, precision(dtype)),
         Number::Signed(value) => value.to_string(),
         Number::Unsigned(value) => value.to_string(),
@@ -45,6 +49,15 @@ pub fn float(value: f64, digits: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn fresh_memory_is_not_a_nan() {
+        let shown = |dtype, bits| number(dtype, argus_facts::number::number(dtype, bits));
+        assert_eq!(shown(DType::F32, 0xffff_ffff), "unwritten");
+        assert_eq!(shown(DType::Bf16, 0xffff), "unwritten");
+        assert_eq!(shown(DType::F32, 0x7fc0_0000), "nan");
+        assert_eq!(shown(DType::U16, 0xffff), "65535");
+    }
 
     #[test]
     fn floats_carry_the_digits_that_mean_something() {

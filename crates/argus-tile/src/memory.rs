@@ -280,7 +280,7 @@ fn check_shape(tile: &Tile) -> Result<(), Fault> {
         // Below the last whole box of a column of boxes nz simply ends.
         Layout::Nz if cols.is_multiple_of(box_cols) => Ok(()),
         _ if cols.is_multiple_of(box_cols) && rows.is_multiple_of(box_rows) => Ok(()),
-        _ => wrong(format!("{rows}x{cols} is no multiple of the {box_rows}x{box_cols} box of {layout}")),
+        _ => wrong(format!("{rows}x{cols} is not a multiple of the {box_rows}x{box_cols} box of {layout}")),
     }
 }
 

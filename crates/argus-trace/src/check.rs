@@ -144,7 +144,7 @@ impl Files {
         let problem = if !meta.is_file() {
             Some("it is not a regular file")
         } else if meta.mode() & 0o002 != 0 {
-            Some("everybody may write it, so MindStudio Insight refuses it")
+            Some("everyone may write it, so MindStudio Insight refuses it")
         } else {
             None
         };

@@ -1,7 +1,7 @@
 //! The directory that MindStudio Insight, Perfetto and people open: `DIR/simulator`.
 //!
 //! Everything is written under a temporary name first; what stands at the final name is always whole. Files
-//! have mode 0640 and directories 0750, because MindStudio Insight refuses what others may write.
+//! have mode 0644 and directories 0755, because MindStudio Insight refuses what others may write.
 
 mod bin;
 mod core_trace;
@@ -32,7 +32,7 @@ pub(crate) use events::sort_index;
 /// A TRACE block holds less than 64 MB; an event is far smaller than what is left.
 const TRACE_LIMIT: usize = 60_000_000;
 const BUFFER: usize = 1 << 20;
-const FILE_MODE: u32 = 0o640;
+const FILE_MODE: u32 = argus_files::OPEN;
 /// What MindStudio Insight shows of a source file.
 const MAX_SOURCE_CHARS: usize = 1_000_000;
 const MAX_SOURCE_LINES: usize = 10_000;
@@ -311,7 +311,7 @@ pub(crate) fn replace_file(
 }
 
 fn make_dirs(dir: &Path) -> Result<(), WriteError> {
-    DirBuilder::new().recursive(true).mode(0o750).create(dir).map_err(|source| io_error(dir, source))
+    DirBuilder::new().recursive(true).mode(0o755).create(dir).map_err(|source| io_error(dir, source))
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Values in rows and columns: how wide a cell is, how many fit, what is written into them.
 
 use argus_abi::DType;
-use argus_facts::number::Number;
+use argus_facts::number::{Number, is_unwritten};
 use ratatui::layout::Rect;
 
 use crate::tensor::Tensor;
@@ -58,6 +58,9 @@ pub fn cell(dtype: DType, value: Option<Number>, width: u16) -> String {
     if text.len() <= usize::from(width) {
         return text;
     }
+    if text == argus_text::UNWRITTEN {
+        return text[..usize::from(width)].to_owned();
+    }
     let value = value.as_f64();
     (0..=4)
         .rev()
@@ -69,6 +72,7 @@ pub fn cell(dtype: DType, value: Option<Number>, width: u16) -> String {
 /// A value with all its digits.
 pub fn exact(dtype: DType, value: Number) -> String {
     match value {
+        _ if is_unwritten(dtype, value) => argus_text::UNWRITTEN.to_owned(),
         Number::Float(value) if dtype == DType::F32 && !value.is_nan() => format!("{:?}", value as f32),
         Number::Float(value) if value.is_nan() => "NaN".to_owned(),
         Number::Float(value) => format!("{value:?}"),

@@ -1,6 +1,7 @@
 //! Where the browser takes records from: a dump, or in tests something that counts how often it is asked.
 
 use argus_abi::{TaskId, TaskState};
+use argus_dump::LastVerdict;
 use argus_dump::read::{Dump, Ending, PayloadError, Record};
 
 /// Something with records and payloads that several threads may read.
@@ -28,8 +29,10 @@ pub trait Source: Send + Sync {
 pub struct About {
     /// Which dump this is.
     pub title: String,
-    /// How the run ended, in one word; empty if nobody knows.
+    /// How the run ended, in one word; empty if it is not known.
     pub ending: &'static str,
+    /// What a command last said of the dump.
+    pub verdict: Option<String>,
     /// What must be known before anything is believed.
     pub notes: Vec<String>,
 }
@@ -86,6 +89,7 @@ impl Source for Dump {
                 notes.push(format!("{count} {what}"));
             }
         }
-        About { title, ending, notes }
+        let verdict = LastVerdict::read(self.directory()).map(|verdict| verdict.to_string());
+        About { title, ending, verdict, notes }
     }
 }

@@ -102,12 +102,15 @@ fn put(frame: &mut Frame<'_>, area: Rect, row: u16, line: Line<'_>) {
 
 fn head(state: &State, look: Look, area: Rect, frame: &mut Frame<'_>) {
     let about = &state.about;
-    let mut spans = vec![
-        Span::styled("argus tui", look.strong()),
-        Span::raw("  "),
+    let mut spans = vec![Span::styled("argus tui", look.strong()), Span::raw("  ")];
+    // In front of the names, which may be longer than the line.
+    if let Some(verdict) = &about.verdict {
+        spans.extend([Span::styled(verdict.as_str(), look.note()), Span::raw("  ")]);
+    }
+    spans.extend([
         Span::raw(about.title.as_str()),
         Span::raw(format!("  {}", records(state.index.places() as u64))),
-    ];
+    ]);
     if !about.ending.is_empty() {
         let style = if about.ending == "complete" { Style::new() } else { look.alarm() };
         spans.extend([Span::raw("  "), Span::styled(about.ending, style)]);

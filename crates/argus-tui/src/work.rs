@@ -7,7 +7,7 @@ use argus_abi::{DType, Kind};
 use argus_dump::read::Record;
 use argus_dump::stats::{Accumulator, Statistics};
 use argus_dump::summary::{Summary, summarise};
-use argus_facts::number::Number;
+use argus_facts::number::{Number, is_unwritten};
 use argus_text::{Array, Histogram};
 
 use crate::heat::Heat;
@@ -72,6 +72,8 @@ pub enum Finding {
 /// What the list of tasks marks a task with.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Marks {
+    /// An element that no instruction has written.
+    pub unwritten: bool,
     pub nan: bool,
     pub inf: bool,
     /// Captured from a task that had not completed.
@@ -186,8 +188,11 @@ fn look_for_marks(
         if nonfinite::any(dtype, piece) {
             let elements = (piece.len() / dtype.size()) as u64;
             let array = Array { dtype, payload: piece };
-            for value in (0..elements).filter_map(|index| array.get(index)).map(Number::as_f64) {
-                marks.nan |= value.is_nan();
+            for value in (0..elements).filter_map(|index| array.get(index)) {
+                let unwritten = is_unwritten(dtype, value);
+                let value = value.as_f64();
+                marks.unwritten |= unwritten;
+                marks.nan |= value.is_nan() && !unwritten;
                 marks.inf |= value.is_infinite();
             }
         }

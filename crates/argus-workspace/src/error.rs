@@ -22,7 +22,7 @@ pub enum WorkspaceError {
         kernels.len(), kernels.join(", ")
     )]
     SourceCount { files: usize, kernels: Vec<String> },
-    #[error("kernel {name} is one of several and nobody says on which core it runs")]
+    #[error("kernel {name} is one of several, and nothing says on which core it runs")]
     NoPlace { name: String },
     #[error("two kernels for {place}: a cluster has one aic, one aiv0 and one aiv1")]
     PlaceTwice { place: &'static str },

@@ -5,9 +5,11 @@ use std::time::Duration;
 
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::settings::settings;
+
 /// A bar on stderr, or nothing at all in a pipe and beside JSON.
 pub fn bar(what: &'static str, total: u64, json: bool) -> ProgressBar {
-    if json || !std::io::stderr().is_terminal() {
+    if json || settings().quiet || !std::io::stderr().is_terminal() {
         return ProgressBar::hidden();
     }
     let bar = ProgressBar::with_draw_target(Some(total), ProgressDrawTarget::stderr_with_hz(10));

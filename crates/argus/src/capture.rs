@@ -18,6 +18,7 @@ use argus_scene::play::Stage;
 use crate::cli::{DumpArgs, Stats, When};
 use crate::failure::{FAILED, Failure, run_exit_code};
 use crate::output::counted;
+use crate::settings::settings;
 
 /// What was kept of one round.
 #[derive(Debug)]
@@ -142,7 +143,7 @@ impl Recording {
             let Names { scene, case, .. } = &self.names;
             let made = match &self.output {
                 Some(path) => RunDirectory::at(path),
-                None => RunDirectory::create(Path::new("outputs"), scene, case),
+                None => RunDirectory::create(&settings().outputs, scene, case),
             };
             self.directory = Some(made.map_err(Failure::failed)?);
         }
@@ -159,7 +160,7 @@ fn helps(hint: Hint) -> &'static str {
             "use --dump-tensor=full, or --dump-select to choose without editing the program"
         }
         Hint::MoreMemory => {
-            "give more memory with --capture-memory, or collect while the run goes on with --collect streaming"
+            "give more memory with --capture-memory, or collect during the run with --collect streaming"
         }
     }
 }

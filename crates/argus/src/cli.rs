@@ -3,6 +3,7 @@
 //! Numbers may start with a minus sign here: that they are negative is then said in words about the number.
 
 mod chips;
+mod common;
 mod dumps;
 mod find;
 mod replay;
@@ -12,11 +13,12 @@ mod workspace;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use argus_chip::DEFAULT_CHIP;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 
+pub use common::{Color, CommonArgs, CompletionsArgs, DoctorArgs, ManArgs};
 pub use dumps::{
-    ConvertArgs, ExportArgs, ExportFormat, FilterArgs, Layout, StatsArgs, TuiArgs, VerifyArgs, ViewArgs,
+    ConvertArgs, DumpsArgs, ExportArgs, ExportFormat, FilterArgs, Layout, StatsArgs, TuiArgs, VerifyArgs,
+    ViewArgs,
 };
 pub use find::{DiffArgs, FindArgs, LimitArgs, SceneArgs};
 pub use replay::{ReplayArgs, TaskArgs};
@@ -24,11 +26,14 @@ pub use trace::TraceArgs;
 
 /// Runs task graphs of NPU tile kernels on simulated chips.
 #[derive(Debug, Parser)]
-#[command(version, about, after_help = chips::examples(EXAMPLES), arg_required_else_help = true)]
+#[command(version, after_help = chips::examples(EXAMPLES), arg_required_else_help = true)]
 pub struct Cli {
     /// C++ compiler for scenes from files [default: $CXX, g++ or clang++]
     #[arg(long, value_name = "COMPILER", global = true)]
     pub cxx: Option<OsString>,
+
+    #[command(flatten)]
+    pub common: CommonArgs,
 
     #[command(subcommand)]
     pub command: Command,
@@ -70,6 +75,37 @@ pub enum Command {
     Replay(Box<ReplayArgs>),
     /// Shows a task instruction by instruction, or a run task by task, for MindStudio Insight and Perfetto
     Trace(Box<TraceArgs>),
+    /// Lists the runs with their size, age and verdict, and removes old ones
+    Dumps(DumpsArgs),
+    /// Checks what this machine has: compilers, Python, disk, limits
+    Doctor(DoctorArgs),
+    /// Prints a script for the shell, so that it completes commands, scenes, cases and kernels
+    Completions(CompletionsArgs),
+    /// Writes manual pages
+    #[command(hide = true)]
+    Man(ManArgs),
+}
+
+impl Command {
+    /// Whether the answer is to be a JSON object.
+    pub fn json(&self) -> bool {
+        match self {
+            Command::List(args) => args.json,
+            Command::Run(args) => args.json,
+            Command::View(args) => args.json,
+            Command::Stats(args) => args.json,
+            Command::Verify(args) => args.json,
+            Command::Export(args) => args.json,
+            Command::Convert(args) => args.json,
+            Command::Find(args) => args.json,
+            Command::Diff(args) => args.json,
+            Command::Replay(args) => args.json,
+            Command::Trace(args) => args.json,
+            Command::Dumps(args) => args.json,
+            Command::Doctor(args) => args.json,
+            Command::New(_) | Command::Tui(_) | Command::Completions(_) | Command::Man(_) => false,
+        }
+    }
 }
 
 #[derive(Debug, Args)]
@@ -88,33 +124,38 @@ pub struct ListArgs {
     pub json: bool,
 }
 
+/// Groups of options of `argus run`.
+const MACHINE: &str = "Machine";
+const COMPARISON: &str = "Comparison";
+
 #[derive(Debug, Args)]
 #[command(after_help = chips::examples(RUN_EXAMPLES))]
 pub struct RunArgs {
-    /// Name of a scene, see `argus list`; or a scene file, or a directory with a scene.toml
+    /// Name of a scene, `argus list` shows them; or a scene file, or a directory with a scene.toml
+    #[arg(index = 1)]
     pub scene: String,
 
     /// A word that belongs to nothing; taken here so that the answer can say what was probably meant
-    #[arg(hide = true)]
+    #[arg(index = 2, hide = true)]
     pub stray: Option<String>,
 
     /// Case of the scene, by name or alias [default: its first]
     #[arg(long, value_name = "NAME")]
     pub case: Option<String>,
 
-    #[arg(short, long, value_name = "NAME", default_value = DEFAULT_CHIP.name, help = chips::platform())]
-    pub platform: String,
+    #[arg(short, long, value_name = "NAME", help = chips::platform_of_run())]
+    pub platform: Option<String>,
 
     /// Graph builder: hbg, abg, trb or a long name [default: the case's first]
     #[arg(long, value_name = "NAME")]
     pub runtime: Option<String>,
 
     /// Clusters to use [default: the case's, else all]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = MACHINE)]
     pub block_dim: Option<u32>,
 
     /// Control threads to use [default: the case's, else all]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = MACHINE)]
     pub aicpu_threads: Option<u32>,
 
     /// How often to run the case; each round is compared
@@ -122,44 +163,44 @@ pub struct RunArgs {
     pub rounds: u32,
 
     /// Do not compute and compare the expected outputs
-    #[arg(long)]
+    #[arg(long, help_heading = COMPARISON)]
     pub skip_golden: bool,
 
-    /// Give up when no task completes for so long [default: 10]
-    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
+    /// Give up when no task completes for this long [default: 10]
+    #[arg(long, value_name = "SECONDS", allow_hyphen_values = true, help_heading = MACHINE)]
     pub timeout: Option<f64>,
 
     /// Allowed error relative to the expected value [default: the case's]
-    #[arg(long, value_name = "X", allow_hyphen_values = true)]
+    #[arg(long, value_name = "X", allow_hyphen_values = true, help_heading = COMPARISON)]
     pub rtol: Option<f64>,
 
     /// Allowed absolute error [default: the case's]
-    #[arg(long, value_name = "X", allow_hyphen_values = true)]
+    #[arg(long, value_name = "X", allow_hyphen_values = true, help_heading = COMPARISON)]
     pub atol: Option<f64>,
 
     /// Fill fresh memory with zeros instead of a pattern that shows up in results
-    #[arg(long)]
+    #[arg(long, help_heading = MACHINE)]
     pub no_poison: bool,
 
     /// Which hazards between tasks become dependencies
-    #[arg(long, value_enum, default_value_t = Deps::Complete)]
+    #[arg(long, value_enum, default_value_t = Deps::Complete, help_heading = MACHINE)]
     pub deps: Deps,
 
     /// Task slots of each ring, a power of 2 [default: 16384]
-    #[arg(long, value_name = "N", allow_negative_numbers = true)]
+    #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = MACHINE)]
     pub ring_window: Option<u32>,
 
-    /// Heap of each ring, in bytes, KiB, MiB or GiB [default: 256MiB]
-    #[arg(long, value_name = "SIZE")]
+    /// Heap of each ring: 65536, 64k, 256MiB [default: 256MiB]
+    #[arg(long, value_name = "SIZE", help_heading = MACHINE)]
     pub ring_heap: Option<String>,
 
-    /// Make a fault on purpose: `KERNEL[:N]:KIND`, in the Nth task of a kernel, counted from 0 in the order of
+    /// Inject a fault: `KERNEL[:N]:KIND`, in the Nth task of a kernel, counted from 0 in the order of
     /// submission [default: 0]; may be repeated. Kinds: scale, bitflip, nan, zero-row, shift-row, skip-write,
     /// stale-read
     #[arg(long, value_name = "FAULT")]
     pub inject: Vec<String>,
 
-    /// Write down which core ran which task when: FILE.pftrace or FILE.json, for Perfetto
+    /// Write which core ran which task when: FILE.pftrace or FILE.json, for Perfetto
     #[arg(long, value_name = "FILE")]
     pub timeline: Option<PathBuf>,
 
@@ -228,9 +269,9 @@ pub enum Stats {
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum When {
-    /// While the run goes on
+    /// During the run
     Streaming,
-    /// When it has ended; fails if it did not fit
+    /// After the run; fails if the memory is too small
     AfterSync,
 }
 

@@ -12,7 +12,7 @@ use crate::cli::{ConvertArgs, ExportArgs, ExportFormat, Layout};
 use crate::failure::Failure;
 use crate::input::Unreadable;
 use crate::output::{NOTE, counted};
-use crate::{input, output};
+use crate::{input, output, schema};
 
 /// Records that are named in a remark.
 const LISTED: usize = 10;
@@ -43,7 +43,7 @@ pub fn export(args: &ExportArgs) -> Result<ExitCode, Failure> {
         bar.set_position(done);
     });
     bar.finish_and_clear();
-    tell(&exported.map_err(blame)?, args.json)
+    tell(&exported.map_err(blame)?, schema::EXPORT, args.json)
 }
 
 pub fn convert(args: &ConvertArgs) -> Result<ExitCode, Failure> {
@@ -60,7 +60,7 @@ pub fn convert(args: &ConvertArgs) -> Result<ExitCode, Failure> {
         bar.set_position(done);
     });
     bar.finish_and_clear();
-    tell(&converted.map_err(blame)?, args.json)
+    tell(&converted.map_err(blame)?, schema::CONVERT, args.json)
 }
 
 /// A copy without payloads that the dump promises would pass for one whose run never captured them.
@@ -78,9 +78,9 @@ fn blame(error: ExportError) -> Failure {
     }
 }
 
-fn tell(report: &Report, json: bool) -> Result<ExitCode, Failure> {
+fn tell(report: &Report, schema: &'static str, json: bool) -> Result<ExitCode, Failure> {
     if json {
-        output::print_json(&object(report))?;
+        output::print_json(&object(report, schema))?;
     } else {
         output::print(&text(report))?;
     }
@@ -123,12 +123,12 @@ fn listed(records: &[usize]) -> String {
     format!(": {noun} {}{more}", shown.join(", "))
 }
 
-fn object(report: &Report) -> Value {
+fn object(report: &Report, schema: &str) -> Value {
     let groups = |groups: &[Group]| -> Vec<Value> {
         groups.iter().map(|group| json!({ "reason": group.reason, "records": group.records })).collect()
     };
     json!({
-        "schema": "argus-export-1",
+        "schema": schema,
         "directory": report.directory.display().to_string(),
         "files": report.files,
         "bytes": report.bytes,

@@ -2,10 +2,11 @@
 
 use argus_abi::FatalCode;
 use argus_facts::with_causes;
-use argus_runtime::RunError;
+use argus_runtime::{KernelSite, RunError};
 use argus_scene::PrepareError;
 use argus_scene::compare::OutputMismatch;
 use argus_scene::play::PlayError;
+use serde::Serialize;
 
 use crate::scene_files;
 
@@ -16,6 +17,41 @@ pub const USAGE: u8 = 2;
 
 /// Ctrl-C, as shells say it.
 pub const INTERRUPTED: u8 = 130;
+
+/// Where a kernel failed, for programs.
+#[derive(Debug, Default, Serialize)]
+pub struct Site {
+    pub task_id: Option<String>,
+    pub kernel: Option<String>,
+    pub core: Option<u32>,
+    pub core_type: Option<&'static str>,
+    pub block: Option<u32>,
+    pub instruction: Option<String>,
+    /// File and line of the kernel's source.
+    pub source: Option<String>,
+}
+
+impl Site {
+    /// The place that a run's error names.
+    pub fn new(error: &RunError) -> Site {
+        let (site, fault) = match error {
+            RunError::KernelFault { site, fault } => (site, Some(fault)),
+            RunError::KernelPanic { site, .. } | RunError::Stuck { site, .. } => (site, None),
+            _ => return Site::default(),
+        };
+        let KernelSite { task, kernel, core, core_type, block } = site;
+        let location = fault.and_then(|fault| fault.location);
+        Site {
+            task_id: Some(task.to_string()),
+            kernel: Some(kernel.clone()),
+            core: Some(*core),
+            core_type: Some(core_type.name()),
+            block: Some(*block),
+            instruction: fault.and_then(|fault| fault.instruction).map(|opcode| opcode.to_string()),
+            source: location.map(|place| format!("{}:{}", place.file(), place.line())),
+        }
+    }
+}
 
 /// A failure that ends the command.
 #[derive(Debug)]
@@ -71,6 +107,14 @@ impl Failure {
     /// The error and its causes in one line.
     pub fn message(&self) -> String {
         with_causes(self.error.as_ref())
+    }
+
+    /// Where a kernel failed, if one did.
+    pub fn site(&self) -> Site {
+        match self.error.downcast_ref::<PlayError>() {
+            Some(PlayError::Run(error)) => Site::new(error),
+            _ => Site::default(),
+        }
     }
 
     /// The reference's error code, where a run failed with one.

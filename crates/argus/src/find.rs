@@ -14,6 +14,7 @@ mod text;
 
 use std::process::ExitCode;
 
+use argus_dump::LastVerdict;
 use argus_dump::read::Dump;
 use argus_find::align::Side;
 use argus_find::compare::Limits;
@@ -27,7 +28,7 @@ use argus_scene::Registry;
 use crate::bar::bar;
 use crate::cli::{DiffArgs, FindArgs, LimitArgs};
 use crate::failure::{Failure, USAGE};
-use crate::{input, output};
+use crate::{input, output, schema};
 
 pub fn find(args: &FindArgs, registry: &Registry) -> Result<ExitCode, Failure> {
     let options = options(&args.limits, args.full)?;
@@ -65,6 +66,7 @@ pub fn find(args: &FindArgs, registry: &Registry) -> Result<ExitCode, Failure> {
         judge(subject, &Expectation::Isolated(references), options, args.json)
     };
     found.notes.extend(note);
+    keep_verdict(&found, &dump);
     if let Some(path) = &args.html {
         html::write(path, &found, &repeat)?;
         output::wrote(path);
@@ -83,13 +85,25 @@ pub fn diff(args: &DiffArgs) -> Result<ExitCode, Failure> {
     let (tasks, others) = (Tasks::new(&actual, None), Tasks::new(&expected, None));
     let subject = Side { dump: &actual, tasks: &tasks };
     let other = Side { dump: &expected, tasks: &others };
-    let found = judge(subject, &Expectation::Against(other), options, args.json);
+    let mut found = judge(subject, &Expectation::Against(other), options, args.json);
+    found.schema = schema::DIFF;
     if args.json {
         output::print_json(&found)?;
     } else {
         output::print(&text::pairs(&found, args.all))?;
     }
     Ok(ExitCode::from(found.verdict.exit_code()))
+}
+
+/// Writes beside the dump what was found, for listings and the browser.
+fn keep_verdict(found: &Report, dump: &Dump) {
+    let first = found.first_wrong.first();
+    let verdict = LastVerdict {
+        task_id: first.map(|first| first.id.clone()),
+        kernel: first.map(|first| first.kernel.clone()),
+        ..LastVerdict::new("find", found.verdict.name())
+    };
+    output::keep_verdict(&verdict, dump.directory());
 }
 
 fn open_other(path: &std::path::Path) -> Result<Dump, Failure> {

@@ -13,25 +13,33 @@ use serde_json::{Value, json};
 
 use crate::cli::FilterArgs;
 use crate::failure::{Failure, did_you_mean};
+use crate::output;
+use crate::settings::settings;
 
-/// Where runs put their dumps unless told otherwise.
-const OUTPUTS: &str = "outputs";
-
-/// Opens the dump that was named, or else the newest below `outputs/`.
+/// Opens the dump that was named, or else the newest below the directory of runs.
 ///
 /// What cannot be read is blamed on the command line: exit code 2, so that scripts can tell it from a finding.
 pub fn open(path: Option<&Path>) -> Result<Dump, Failure> {
     let path: PathBuf = match path {
         Some(path) => path.to_path_buf(),
-        None => Dump::newest(Path::new(OUTPUTS)).map_err(no_newest)?,
+        None => {
+            let outputs = &settings().outputs;
+            let newest = Dump::newest(outputs).map_err(|error| no_runs(outputs, error))?;
+            output::detail(&format!("no dump is named; the newest is {}", newest.display()));
+            newest
+        }
     };
     Dump::open(&path).map_err(|error| cannot_read(&path, error))
 }
 
-fn no_newest(error: OpenError) -> Failure {
+/// A directory of runs that is not there, or holds no run.
+pub fn no_runs(outputs: &Path, error: OpenError) -> Failure {
     let error = match error {
         OpenError::Io { source, .. } if source.kind() == ErrorKind::NotFound => {
-            anyhow!("no dump was named, and there is no directory {OUTPUTS} here to take the newest from")
+            anyhow!(
+                "no dump was named, and there is no directory {} here to take the newest from",
+                outputs.display()
+            )
         }
         other => other.into(),
     };

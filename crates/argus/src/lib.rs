@@ -22,6 +22,11 @@
 //! | [`find`] | `argus find`, `argus diff` |
 //! | [`replay`] | `argus replay` |
 //! | [`trace`] | `argus trace`, and the timeline of a run |
+//! | [`dumps`] | `argus dumps`: runs listed and removed |
+//! | [`doctor`] | `argus doctor`: what this machine has |
+//! | [`shell`] | `argus completions`, `argus man` |
+//! | [`settings`] | defaults from the environment and a file |
+//! | [`schema`] | names and versions of JSON objects |
 //! | [`bar`] | progress of other long work |
 //! | [`report`] | what `argus run` tells, as text and as JSON |
 //! | [`table`] | tables without lines |
@@ -34,6 +39,8 @@ mod bar;
 mod capture;
 mod carried;
 mod cli;
+mod doctor;
+mod dumps;
 mod export;
 mod failure;
 mod find;
@@ -48,6 +55,9 @@ mod replay;
 mod report;
 mod run;
 mod scene_files;
+mod schema;
+mod settings;
+mod shell;
 mod stats;
 mod table;
 mod threads;
@@ -78,37 +88,46 @@ pub fn main(scenes: impl IntoIterator<Item = Scene>) -> ExitCode {
     argus_signals::install();
     silence_panics_of_kernels();
     threads::start();
+    let mut registry = match Registry::new(scenes) {
+        Ok(registry) => registry,
+        Err(error) => return output::failed(&Failure::usage(error), false),
+    };
+    shell::answer(&registry);
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(error) => return output::not_understood(&error),
     };
-    let registry = match Registry::new(scenes) {
-        Ok(mut registry) => {
-            registry.add_source(scene_files::source(cli.cxx.as_deref()));
-            registry
-        }
-        Err(error) => return output::failed(&Failure::usage(error), false),
-    };
-    let (json, ended) = match &cli.command {
-        Command::List(args) => (args.json, list::list(args, &registry)),
-        Command::New(args) => (false, new::new(args)),
-        Command::Run(args) => (args.json, run_scene(args, &registry)),
-        Command::View(args) => (args.json, view::view(args)),
-        Command::Tui(args) => (false, tui::tui(args)),
-        Command::Stats(args) => (args.json, stats::stats(args)),
-        Command::Verify(args) => (args.json, verify::verify(args)),
-        Command::Export(args) => (args.json, export::export(args)),
-        Command::Convert(args) => (args.json, export::convert(args)),
-        Command::Find(args) => (args.json, find::find(args, &registry)),
-        Command::Diff(args) => (args.json, find::diff(args)),
-        Command::Replay(args) => (args.json, replay::replay(args, &registry)),
-        Command::Trace(args) => (args.json, trace::trace(args, &registry)),
-    };
+    registry.add_source(scene_files::source(cli.cxx.as_deref()));
+    let json = cli.command.json();
+    let ended = settings::set(&cli.common).and_then(|()| command(&cli.command, &registry));
     ended.unwrap_or_else(|failure| output::failed(&failure, json))
+}
+
+fn command(command: &Command, registry: &Registry) -> Result<ExitCode, Failure> {
+    match command {
+        Command::List(args) => list::list(args, registry),
+        Command::New(args) => new::new(args),
+        Command::Run(args) => run_scene(args, registry),
+        Command::View(args) => view::view(args),
+        Command::Tui(args) => tui::tui(args),
+        Command::Stats(args) => stats::stats(args),
+        Command::Verify(args) => verify::verify(args),
+        Command::Export(args) => export::export(args),
+        Command::Convert(args) => export::convert(args),
+        Command::Find(args) => find::find(args, registry),
+        Command::Diff(args) => find::diff(args),
+        Command::Replay(args) => replay::replay(args, registry),
+        Command::Trace(args) => trace::trace(args, registry),
+        Command::Dumps(args) => dumps::dumps(args),
+        Command::Doctor(args) => doctor::doctor(args, registry),
+        Command::Completions(args) => shell::completions(args),
+        Command::Man(args) => shell::man(args),
+    }
 }
 
 fn run_scene(args: &cli::RunArgs, registry: &Registry) -> Result<ExitCode, Failure> {
     let summary = run::run(args, registry)?;
+    report::keep_verdicts(&summary);
     if args.json {
         output::print_json(&report::json(&summary))?;
     } else {

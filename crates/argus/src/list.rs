@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 use crate::cli::ListArgs;
 use crate::failure::Failure;
 use crate::run::no_scene;
-use crate::{output, table};
+use crate::{output, schema, table};
 
 pub fn list(args: &ListArgs, registry: &Registry) -> Result<ExitCode, Failure> {
     let behind = match &args.path {
@@ -21,7 +21,7 @@ pub fn list(args: &ListArgs, registry: &Registry) -> Result<ExitCode, Failure> {
     let scenes = behind.as_deref().unwrap_or_else(|| registry.scenes());
     if args.json {
         let scenes: Vec<Value> = scenes.iter().map(|scene| scene_object(scene)).collect();
-        output::print_json(&json!({ "scenes": scenes }))?;
+        output::print_json(&json!({ "schema": schema::LIST, "scenes": scenes }))?;
     } else {
         output::print(&table::lines(&scene_table(scenes)))?;
     }

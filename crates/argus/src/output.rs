@@ -1,6 +1,6 @@
 //! The only place that writes to stdout and stderr.
 //!
-//! stdout is for results, stderr for errors. A reader that goes away (`argus list | head -1`) is no error:
+//! stdout is for results, stderr for errors. A reader that goes away (`argus list | head -1`) is not an error:
 //! the rest is dropped and the exit code stays what the command found.
 
 use std::borrow::Cow;
@@ -9,24 +9,31 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anstyle::{AnsiColor, Style};
+use argus_dump::LastVerdict;
 use serde::Serialize;
 
-use crate::failure::{Failure, USAGE};
+use crate::failure::{Failure, Site, USAGE};
+use crate::schema;
+use crate::settings::settings;
 
 pub const GOOD: Style = AnsiColor::Green.on_default().bold();
 pub const BAD: Style = AnsiColor::Red.on_default().bold();
 pub const NOTE: Style = AnsiColor::Cyan.on_default().bold();
 
-/// The object that takes the place of a result when there is none.
+/// The object that replaces the result of a command that failed.
 #[derive(Serialize)]
 struct ErrorObject<'a> {
-    status: &'static str,
+    schema: &'static str,
+    verdict: &'static str,
     message: String,
     hint: Option<&'a str>,
     #[serde(skip_serializing_if = "Option::is_none")]
     next: Option<&'a str>,
     fatal_code: Option<i32>,
     fatal_name: Option<&'static str>,
+    /// Where a kernel failed; all of it null elsewhere.
+    #[serde(flatten)]
+    site: Site,
     exit_code: u8,
 }
 
@@ -98,6 +105,12 @@ pub fn wrote(path: &Path) {
     _ = writeln!(anstream::stderr(), "{NOTE}wrote{NOTE:#} {}", path.display());
 }
 
+/// Characters in a line of the terminal that stdout is; `None` in a pipe or file.
+pub fn columns() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
+    Some(usize::from(size.ws_col)).filter(|&columns| columns > 0)
+}
+
 /// `1 record`, `2 records`.
 pub fn counted(count: u64, noun: &str) -> String {
     let ending = match noun.ends_with('s') {
@@ -109,9 +122,29 @@ pub fn counted(count: u64, noun: &str) -> String {
 }
 
 /// Says something about a result that is not the result: on stderr, so that pipes get the result alone.
+///
+/// Nothing is said when only the result is wanted.
 pub fn remark(text: &str) -> Result<(), Failure> {
+    if settings().quiet {
+        return Ok(());
+    }
     let mut stderr = anstream::stderr().lock();
     stderr.write_all(printable(text).as_bytes()).map_err(|error| Failure::failed(anyhow::Error::new(error)))
+}
+
+/// Says which files and defaults are used, to users who want to know.
+pub fn detail(text: &str) {
+    if settings().verbose {
+        // A remark that cannot be written does not make the command fail.
+        anstream::stderr().lock().write_all(format!("{NOTE}note:{NOTE:#} {text}\n").as_bytes()).ok();
+    }
+}
+
+/// Keeps a verdict beside a dump. A dump on a disk that cannot be written is judged all the same.
+pub fn keep_verdict(verdict: &LastVerdict, dump: &Path) {
+    if let Err(error) = verdict.write(dump) {
+        detail(&format!("the verdict is not kept beside {}: {error}", dump.display()));
+    }
 }
 
 /// Writes a result as one JSON object.
@@ -125,12 +158,14 @@ pub fn failed(failure: &Failure, json: bool) -> ExitCode {
     if json {
         let code = failure.fatal_code();
         let object = ErrorObject {
-            status: "error",
+            schema: schema::ERROR,
+            verdict: "error",
             message: failure.message(),
             hint: failure.hint.as_deref(),
             next: failure.next.as_deref(),
             fatal_code: code.map(|code| code.raw()),
             fatal_name: code.map(|code| code.name()),
+            site: failure.site(),
             exit_code: failure.exit_code,
         };
         // If stdout cannot take the object, the reason still belongs on stderr.
@@ -152,7 +187,7 @@ pub fn not_understood(error: &clap::Error) -> ExitCode {
         let message = reason.strip_prefix("error: ").unwrap_or(reason).trim_end().to_owned();
         return failed(&Failure::usage(anyhow::Error::msg(message)), true);
     }
-    // Nobody is left to tell if this cannot be written.
+    // There is no other place to say that this cannot be written.
     error.print().ok();
     if error.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS }
 }
@@ -165,7 +200,7 @@ fn explain(failure: &Failure) {
     if let Some(command) = &failure.next {
         text += &format!("{NOTE}next:{NOTE:#} {command}\n");
     }
-    // Nobody is left to tell if this cannot be written.
+    // There is no other place to say that this cannot be written.
     anstream::stderr().lock().write_all(text.as_bytes()).ok();
 }
 

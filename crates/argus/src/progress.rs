@@ -11,6 +11,8 @@ use std::time::{Duration, Instant};
 use argus_runtime::{Device, Look, Watch};
 use indicatif::{HumanBytes, HumanCount, ProgressBar, ProgressDrawTarget, ProgressStyle};
 
+use crate::settings::settings;
+
 /// Runs that are done by then need no line.
 const PATIENCE: Duration = Duration::from_millis(500);
 const REDRAW: Duration = Duration::from_millis(100);
@@ -31,7 +33,11 @@ struct Shown {
 impl Progress {
     /// A line for a run of this many rounds, if there is a terminal to show it.
     pub fn new(json: bool, rounds: u32) -> Progress {
-        Progress { rounds, shown: None, wanted: !json && std::io::stderr().is_terminal() }
+        Progress {
+            rounds,
+            shown: None,
+            wanted: !json && !settings().quiet && std::io::stderr().is_terminal(),
+        }
     }
 
     /// A round begins on this device. Rounds count from 0.

@@ -5,6 +5,7 @@ mod text;
 
 use std::time::Duration;
 
+use argus_dump::LastVerdict;
 use argus_scene::play::Round;
 
 use crate::run::Summary;
@@ -22,6 +23,14 @@ enum Verdict {
 }
 
 impl Verdict {
+    fn name(self) -> &'static str {
+        match self {
+            Verdict::Pass => "pass",
+            Verdict::Fail => "fail",
+            Verdict::NotCompared => "not_compared",
+        }
+    }
+
     fn new(summary: &Summary) -> Verdict {
         if !summary.played.passed() {
             Verdict::Fail
@@ -30,6 +39,18 @@ impl Verdict {
         } else {
             Verdict::Pass
         }
+    }
+}
+
+/// Writes beside each dump what its round came to, for listings and the browser.
+pub fn keep_verdicts(summary: &Summary) {
+    for (kept, round) in summary.kept.iter().zip(&summary.played.rounds) {
+        let verdict = match (round.outputs.is_empty(), passed(round)) {
+            (true, _) => Verdict::NotCompared,
+            (false, true) => Verdict::Pass,
+            (false, false) => Verdict::Fail,
+        };
+        crate::output::keep_verdict(&LastVerdict::new("run", verdict.name()), &kept.summary.directory);
     }
 }
 

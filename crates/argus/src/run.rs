@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use anyhow::anyhow;
 use argus_abi::{FatalCode, FuncId, RuntimeKind};
-use argus_chip::{CHIPS, Chip, ChipError};
+use argus_chip::{CHIPS, Chip, ChipError, DEFAULT_CHIP};
 use argus_record::Names;
 use argus_runtime::{ConfigError, Injected, Injection, InjectionError, RunError, Timed};
 use argus_scene::play::{PlayError, PlayOptions, Played, Stage, play_with};
@@ -18,6 +18,7 @@ use crate::cli::{Deps, RunArgs};
 use crate::failure::{FAILED, Failure, did_you_mean};
 use crate::interrupt::Interrupt;
 use crate::progress::Progress;
+use crate::settings::settings;
 use crate::trace;
 use crate::trace::run_timeline::Target;
 
@@ -40,7 +41,8 @@ pub fn run(args: &RunArgs, registry: &Registry) -> Result<Summary, Failure> {
     if let Some(stray) = &args.stray {
         return Err(stray_word(args, stray));
     }
-    let chip = Chip::by_name(&args.platform).map_err(no_chip)?;
+    let platform = args.platform.as_deref().or(settings().platform.as_deref()).unwrap_or(DEFAULT_CHIP.name);
+    let chip = Chip::by_name(platform).map_err(no_chip)?;
     let scene = registry.scene(&args.scene).map_err(|error| no_scene(registry, &args.scene, error))?;
     let runtime = args.runtime.as_deref().map(runtime).transpose().map_err(Failure::usage)?;
     let (case, runtime) =
@@ -51,7 +53,7 @@ pub fn run(args: &RunArgs, registry: &Registry) -> Result<Summary, Failure> {
         rounds: rounds(args.rounds)?,
         skip_golden: args.skip_golden,
         tolerance: tolerance(args, &case, runtime, chip)?,
-        progress_timeout: args.timeout.map(timeout).transpose()?,
+        progress_timeout: args.timeout.or(settings().timeout).map(timeout).transpose()?,
         zero_fill: args.no_poison,
         reference_hazards: args.deps == Deps::Reference,
         ring_window: args.ring_window,
@@ -119,7 +121,7 @@ fn stray_word(args: &RunArgs, stray: &str) -> Failure {
     };
     match args.dump.dump_args.as_ref().and_then(|_| after_flag()) {
         Some(value) => capture::dump_args_value(&value),
-        None => Failure::usage(anyhow!("'{stray}' belongs to nothing: one scene is run at a time")),
+        None => Failure::usage(anyhow!("'{stray}' is not expected: one scene is run at a time")),
     }
 }
 

@@ -18,7 +18,7 @@ use crate::failure::{FAILED, Failure};
 use crate::input::Unreadable;
 use crate::output::counted;
 use crate::view::{object, row};
-use crate::{input, output, table};
+use crate::{input, output, schema, table};
 
 pub fn stats(args: &StatsArgs) -> Result<ExitCode, Failure> {
     let dump = input::open(args.dump.as_deref())?;
@@ -48,7 +48,7 @@ pub fn stats(args: &StatsArgs) -> Result<ExitCode, Failure> {
         let records = tensors().map(|(record, summary)| record_object(&dump, record, summary.as_ref()));
         let records: Vec<Value> = if args.by_kernel { Vec::new() } else { records.collect() };
         output::print_json(&json!({
-            "schema": "argus-stats-1",
+            "schema": schema::STATS,
             "dump": dump.directory().display().to_string(),
             "records": records,
             "kernels": groups.iter().map(Group::object).collect::<Vec<_>>(),
@@ -120,8 +120,21 @@ fn record_object(dump: &Dump, record: &Record, summary: Option<&Summary>) -> Val
     })
 }
 
-const COLUMNS: [&str; 14] = [
-    "INDEX", "TASK", "KERNEL", "STAGE", "ARG", "DTYPE", "MIN", "MAX", "MEAN", "STD", "ZERO", "NAN", "INF",
+const COLUMNS: [&str; 15] = [
+    "INDEX",
+    "TASK",
+    "KERNEL",
+    "STAGE",
+    "ARG",
+    "DTYPE",
+    "MIN",
+    "MAX",
+    "MEAN",
+    "STD",
+    "ZERO",
+    "UNWRITTEN",
+    "NAN",
+    "INF",
     "DISTINCT",
 ];
 
@@ -147,7 +160,8 @@ fn record_table<'a>(dump: &Dump, records: impl Iterator<Item = &'a (Record, Opti
             float(summary.mean),
             float(summary.std),
             summary.zero.to_string(),
-            summary.nan.to_string(),
+            summary.unwritten.to_string(),
+            summary.written_nan().to_string(),
             summary.inf().to_string(),
             summary.distinct.to_string(),
         ]);
@@ -169,6 +183,7 @@ struct Group {
     sum: f64,
     finite: u64,
     zero: u64,
+    unwritten: u64,
     nan: u64,
     inf: u64,
     subnormal: u64,
@@ -192,6 +207,7 @@ fn grouped<'a>(dump: &Dump, records: impl Iterator<Item = &'a (Record, Option<Su
             sum: 0.0,
             finite: 0,
             zero: 0,
+            unwritten: 0,
             nan: 0,
             inf: 0,
             subnormal: 0,
@@ -211,7 +227,8 @@ impl Group {
         self.sum += summary.mean.unwrap_or(0.0) * finite as f64;
         self.finite += finite;
         self.zero += summary.zero;
-        self.nan += summary.nan;
+        self.unwritten += summary.unwritten;
+        self.nan += summary.written_nan();
         self.inf += summary.inf();
         self.subnormal += summary.subnormal;
     }
@@ -237,6 +254,7 @@ impl Group {
             "max": self.extremes().map(|(_, max)| finite(max)),
             "mean": self.mean(),
             "zero": self.zero,
+            "unwritten": self.unwritten,
             "nan": self.nan,
             "inf": self.inf,
             "subnormal": self.subnormal,
@@ -256,6 +274,7 @@ fn group_table(groups: &[Group]) -> String {
         "MAX",
         "MEAN",
         "ZERO",
+        "UNWRITTEN",
         "NAN",
         "INF",
         "SUBNORMAL",
@@ -273,6 +292,7 @@ fn group_table(groups: &[Group]) -> String {
             float(group.extremes().map(|(_, max)| max)),
             float(group.mean()),
             group.zero.to_string(),
+            group.unwritten.to_string(),
             group.nan.to_string(),
             group.inf.to_string(),
             group.subnormal.to_string(),

@@ -21,6 +21,7 @@ use crate::cli::{TaskArgs, TraceArgs};
 use crate::failure::Failure;
 use crate::input;
 use crate::output::{self, GOOD};
+use crate::schema;
 
 pub fn trace(args: &TraceArgs, registry: &Registry) -> Result<ExitCode, Failure> {
     if let Some(directory) = &args.check {
@@ -70,8 +71,8 @@ fn check(directory: &Path, json: bool) -> Result<ExitCode, Failure> {
     })?;
     if json {
         output::print_json(&json!({
-            "schema": "argus-trace-check-1",
-            "status": "valid",
+            "schema": schema::CHECK,
+            "verdict": "valid",
             "cores": report.cores,
             "tracks": report.tracks,
             "slices": report.slices,
@@ -85,7 +86,7 @@ fn check(directory: &Path, json: bool) -> Result<ExitCode, Failure> {
     } else {
         output::print(&format!(
             "{GOOD}VALID{GOOD:#}  {} cores, {} tracks, {} slices, {} flows, {} addresses, {} source files; \
-             {} flags that nobody waits for\n",
+             {} flags without a wait\n",
             report.cores.len(),
             report.tracks,
             report.slices,

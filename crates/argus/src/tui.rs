@@ -16,7 +16,7 @@ const ENDED_BY_SIGNAL: u8 = 143;
 pub fn tui(args: &TuiArgs) -> Result<ExitCode, Failure> {
     if !stdout().is_terminal() {
         let hint = "`argus view` prints records as text, JSON or CSV into any file or pipe".to_owned();
-        return Err(Failure::usage(anyhow!("argus tui needs a terminal, stdout is none")).hint(hint));
+        return Err(Failure::usage(anyhow!("argus tui needs a terminal, stdout is not one")).hint(hint));
     }
     let dump = input::open(args.dump.as_deref())?;
     match browse(dump).map_err(Failure::failed)? {

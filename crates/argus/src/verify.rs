@@ -11,7 +11,7 @@ use crate::bar::bar;
 use crate::cli::VerifyArgs;
 use crate::failure::{FAILED, Failure};
 use crate::output::{BAD, GOOD, NOTE, counted};
-use crate::{input, output};
+use crate::{input, output, schema};
 
 pub fn verify(args: &VerifyArgs) -> Result<ExitCode, Failure> {
     let dump = input::open(args.dump.as_deref())?;
@@ -35,13 +35,13 @@ fn text(dump: &Dump, verdict: &Verdict) -> String {
     _ = writeln!(text, "{} ({})", dump.directory().display(), dump.format_version());
     _ = writeln!(
         text,
-        "checked {} records, {} payloads with {} bytes, {} checksums, {} tasks, {} edges",
-        checked.records,
-        checked.payloads,
-        checked.payload_bytes,
-        checked.checksums,
-        checked.tasks,
-        checked.edges,
+        "checked {}, {} with {}, {}, {}, {}",
+        counted(checked.records, "record"),
+        counted(checked.payloads, "payload"),
+        counted(checked.payload_bytes, "byte"),
+        counted(checked.checksums, "checksum"),
+        counted(checked.tasks, "task"),
+        counted(checked.edges, "edge"),
     );
     for note in dump.notes() {
         _ = writeln!(text, "{NOTE}note:{NOTE:#} {note}");
@@ -87,10 +87,10 @@ fn object(dump: &Dump, verdict: &Verdict) -> Value {
         })
     };
     json!({
-        "schema": "argus-verify-1",
+        "schema": schema::VERIFY,
         "dump": dump.directory().display().to_string(),
-        "age": dump.format_version().name(),
-        "sound": verdict.is_sound(),
+        "format_version": dump.format_version().name(),
+        "verdict": if verdict.is_sound() { "sound" } else { "defective" },
         "checked": {
             "records": checked.records,
             "payloads": checked.payloads,

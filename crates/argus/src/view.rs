@@ -6,9 +6,11 @@
 //! | `lines` | a table of any length |
 //! | `show` | one record with statistics, histogram and values |
 //! | `object` | records as JSON |
+//! | `orchestration` | the arguments of the orchestration itself |
 
 mod lines;
 pub mod object;
+mod orchestration;
 pub mod row;
 mod show;
 
@@ -32,6 +34,9 @@ const SHOWN: usize = 20;
 
 pub fn view(args: &ViewArgs) -> Result<ExitCode, Failure> {
     let dump = input::open(args.dump.as_deref())?;
+    if args.orchestration {
+        return orchestration::show(&dump, args.json);
+    }
     let selected = input::select(&dump, &args.filter)?;
     let values = args.show || args.slice.is_some();
     let machine = args.json || args.csv;
@@ -58,7 +63,7 @@ pub fn view(args: &ViewArgs) -> Result<ExitCode, Failure> {
             output::print(&format!("{}{text}", if number > 0 { "\n" } else { "" }))?;
         }
     } else {
-        output::stream(|out, colour| lines::write(out, &dump, shown, colour))?;
+        output::stream(|out, colour| lines::write(out, &dump, shown, colour, output::columns()))?;
     }
     if !machine {
         remarks(&dump, selected.len(), shown.len())?;

@@ -226,9 +226,9 @@ fn describe(arguments: &[(u64, u32, u32)], tasks: &[(u64, u32)]) -> Vec<u32> {
 fn unfinished(tail: Tail) -> Ending {
     let why = match tail {
         Tail::Ended => return Ending::Complete,
-        Tail::Open => "the journal has no end: the run goes on, or was killed".to_owned(),
+        Tail::Open => "the journal has no end: the run is still active, or was killed".to_owned(),
         Tail::Torn { at } => {
-            format!("the journal stops inside an entry at byte {at}: the run goes on, or was killed")
+            format!("the journal stops inside an entry at byte {at}: the run is still active, or was killed")
         }
         Tail::Damaged { at, why } => {
             format!("the journal is damaged at byte {at} ({why}); nothing behind that can be read")

@@ -42,7 +42,7 @@ impl Listed {
                 "",
                 match utf16 {
                     true => "the text is UTF-16; a manifest is UTF-8".to_owned(),
-                    false => format!("byte {} is no UTF-8", error.valid_up_to()),
+                    false => format!("byte {} is not UTF-8", error.valid_up_to()),
                 },
             )
         })?;

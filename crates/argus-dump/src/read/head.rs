@@ -163,7 +163,9 @@ impl<'de> Visitor<'de> for HeadSeed<'_> {
         }
         match list {
             Some(rows) => Ok((head, rows)),
-            None => Err(Error::custom("neither \"args\" nor \"tensors\" is in it, so this is no manifest")),
+            None => {
+                Err(Error::custom("neither \"args\" nor \"tensors\" is in it, so this is not a manifest"))
+            }
         }
     }
 }

@@ -4,6 +4,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use super::dump::Dump;
 use super::error::{Lack, OpenError};
 use crate::{DUMP_DIRECTORY, JOURNAL_FILE, MANIFEST_FILE};
 
@@ -27,19 +28,35 @@ pub(super) fn locate(path: &Path) -> Result<DumpFiles, OpenError> {
     if metadata.is_dir() { in_directory(path) } else { beside(path) }
 }
 
-/// The newest dump below `outputs`.
+/// The newest dump below `outputs` that holds anything.
 pub(super) fn newest(outputs: &Path) -> Result<PathBuf, OpenError> {
-    let mut best: Option<(SystemTime, PathBuf)> = None;
+    let mut dumps: Vec<(SystemTime, PathBuf)> = Vec::new();
     for run in subdirectories(outputs)? {
-        for dump in dumps_of_run(&run)? {
-            let candidate = (written(&dump), dump.directory);
-            if best.as_ref().is_none_or(|best| *best < candidate) {
-                best = Some(candidate);
-            }
+        dumps.extend(dumps_of_run(&run)?.into_iter().map(|dump| (written(&dump), dump.directory)));
+    }
+    dumps.sort();
+    let lack = || OpenError::NotADump { path: outputs.to_path_buf(), lack: Lack::Runs };
+    dumps.into_iter().rev().map(|(_, path)| path).find(|path| !is_empty(path)).ok_or_else(lack)
+}
+
+/// Whether a dump can be read and holds nothing: its run ended before its first task did. One that cannot be read
+/// counts: opening it then says why.
+fn is_empty(path: &Path) -> bool {
+    let empty =
+        |dump: Dump| dump.is_empty() && dump.run().is_none_or(|run| run.orchestration_args.is_empty());
+    Dump::open(path).is_ok_and(empty)
+}
+
+/// The runs below `outputs` that have dumps, by name, each with its dumps.
+pub(crate) fn dumps_in(outputs: &Path) -> Result<Vec<(PathBuf, Vec<PathBuf>)>, OpenError> {
+    let mut runs = Vec::new();
+    for run in subdirectories(outputs)? {
+        let dumps: Vec<PathBuf> = dumps_of_run(&run)?.into_iter().map(|dump| dump.directory).collect();
+        if !dumps.is_empty() {
+            runs.push((run, dumps));
         }
     }
-    let lack = || OpenError::NotADump { path: outputs.to_path_buf(), lack: Lack::Runs };
-    best.map(|(_, path)| path).ok_or_else(lack)
+    Ok(runs)
 }
 
 fn in_directory(path: &Path) -> Result<DumpFiles, OpenError> {

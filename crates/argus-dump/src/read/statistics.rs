@@ -36,6 +36,7 @@ impl RawStatistics {
         };
         let [nan, inf, zero] = self.counts;
         Ok(Statistics {
+            unwritten: 0,
             min: extreme(self.min)?,
             max: extreme(self.max)?,
             mean: self.mean.map(Number::as_f64),
@@ -87,10 +88,10 @@ impl<'de> Visitor<'de> for StatisticsSeed {
                     Some(match (infinity(text), whole) {
                         (Some(value), _) => Number::Float(value),
                         (None, Ok(number)) => number,
-                        _ => return Err(Error::custom(format!("{} is no number", token.shown()))),
+                        _ => return Err(Error::custom(format!("{} is not a number", token.shown()))),
                     })
                 }
-                other => return Err(Error::custom(format!("{} is no number", other.shown()))),
+                other => return Err(Error::custom(format!("{} is not a number", other.shown()))),
             };
             match (key, number) {
                 (0, number) => statistics.min = number,

@@ -112,6 +112,7 @@ impl Bytes {
             std: deviation(squares, finite),
             zero,
             nan: count - finite,
+            unwritten: 0,
             positive_inf: 0,
             negative_inf: 0,
             subnormal,

@@ -109,6 +109,7 @@ impl Integers {
             std: if constant { Some(0.0) } else { deviation(self.squares, self.count) },
             zero: self.zero,
             nan: 0,
+            unwritten: 0,
             positive_inf: 0,
             negative_inf: 0,
             subnormal: 0,

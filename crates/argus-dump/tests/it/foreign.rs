@@ -237,7 +237,7 @@ fn a_killed_run_reads_as_far_as_it_came() {
     let ids: Vec<_> = dump.records().map(|record| record.task_id.raw()).collect();
     assert_eq!(ids, [1, 3]);
     assert_eq!(dump.payload(&dump.record(1)).unwrap(), bytes(3, 10));
-    assert_eq!(dump.notes(), ["the journal has no end: the run goes on, or was killed"]);
+    assert_eq!(dump.notes(), ["the journal has no end: the run is still active, or was killed"]);
     assert_eq!(dump.run().unwrap().status, "running");
     assert_eq!(dump.graph().unwrap().kernels[1].name, "SF");
     let end = RunEnd {

@@ -192,7 +192,7 @@ fn messages_name_file_record_and_field() {
         ("\"tensor_dump.bin\"", "\"..\"", "memory/tensor_dump.json, field bin_file: found \"..\"".to_owned()),
         ("\"tensors\": [", "\"args\": [], \"tensors\": [", "memory/tensor_dump.json, field tensors: a manifest has one list, \"args\" or \"tensors\"".to_owned()),
         ("\"tensors\": [", "\"tensors\": {}, \"x\": [", "memory/tensor_dump.json, field tensors: found map; allowed is a list of entries".to_owned()),
-        ("\"tensors\": [", "\"things\": [", "memory/tensor_dump.json: neither \"args\" nor \"tensors\" is in it, so this is no manifest".to_owned()),
+        ("\"tensors\": [", "\"things\": [", "memory/tensor_dump.json: neither \"args\" nor \"tensors\" is in it, so this is not a manifest".to_owned()),
     ] {
         let text = refused(from, to);
         assert!(text.starts_with(&expected), "{text}\nis not\n{expected}");
@@ -261,7 +261,7 @@ fn text_that_is_no_json_is_told_apart() {
     assert_eq!(message(b""), "memory/args_dump.json: the file is empty");
     assert!(message(b"{\"args\": [").contains("the file ends too early"));
     assert!(message(b"\xff\xfe{\x00").contains("the text is UTF-16; a manifest is UTF-8"));
-    assert_eq!(message(b"{\"args\": \"\xff\"}"), "memory/args_dump.json: byte 10 is no UTF-8");
+    assert_eq!(message(b"{\"args\": \"\xff\"}"), "memory/args_dump.json: byte 10 is not UTF-8");
     assert!(message(b"{\"args\": []} x").contains("trailing characters"));
     assert!(message(&[0; 4096]).contains("expected value"));
     let long = format!("{{\"args\": [{{\"bin_size\": \"{}\"}}]}}", "x".repeat(1 << 20));

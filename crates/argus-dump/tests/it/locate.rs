@@ -88,7 +88,7 @@ fn what_is_no_dump_is_told_apart() {
     );
     fs::write(path("other.json"), "{}").unwrap();
     let text = message(&path("other.json"));
-    assert!(text.contains("neither \"args\" nor \"tensors\" is in it, so this is no manifest"), "{text}");
+    assert!(text.contains("neither \"args\" nor \"tensors\" is in it, so this is not a manifest"), "{text}");
     symlink(path("loop"), path("loop")).unwrap();
     assert!(message(&path("loop")).contains("symbolic links"));
     fs::create_dir(path("tensor_dump")).unwrap();

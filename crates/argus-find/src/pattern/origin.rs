@@ -37,7 +37,7 @@ fn poisoned(field: &Field<'_>) -> Option<Finding> {
         field.count,
         || {
             format!(
-                "{matches} of {} wrong elements hold 0xFF bytes, the poison of memory nobody wrote",
+                "{matches} of {} wrong elements hold 0xFF bytes, the poison of memory that was never written",
                 field.count
             )
         },

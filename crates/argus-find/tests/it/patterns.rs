@@ -126,7 +126,7 @@ fn never_written_over_zeros_is_said_with_care() {
 #[test]
 fn poison_is_never_written() {
     let case = Case::f32().map(|_, column, bits| if column < 8 { 0xffff_ffff } else { bits });
-    let evidence = "128 of 128 wrong elements hold 0xFF bytes, the poison of memory nobody wrote";
+    let evidence = "128 of 128 wrong elements hold 0xFF bytes, the poison of memory that was never written";
     assert_first(&case.found(), Pattern::NeverWritten, evidence);
 }
 

@@ -75,7 +75,7 @@ fn exceptions_are_told_with_their_text() {
     assert!(text.ends_with("the kernel threw an exception: no such expert"), "{text}");
     let (_, result) = ends_with("    throw 5;\n", |_| ());
     let text = result.unwrap_err().to_string();
-    assert!(text.ends_with("the kernel threw something that is no std::exception"), "{text}");
+    assert!(text.ends_with("the kernel threw something that is not a std::exception"), "{text}");
 }
 
 #[test]

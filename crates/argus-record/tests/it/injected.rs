@@ -235,10 +235,10 @@ fn each_fault_changes_exactly_the_bytes_it_says() {
                 assert!(!must_work(kind, scene), "{about}: {error}");
                 assert!(matches!(error, RunError::Injection(InjectionError::NoEffect { .. })), "{error}");
                 assert_elsewhere_clean(clean, &faulty.dump, target, Some(u16::MAX), &about);
-                assert_eq!((&told["argument"], &told["changed"]), (&Value::Null, &0.into()), "{about}");
+                assert_eq!((&told["arg_index"], &told["changed"]), (&Value::Null, &0.into()), "{about}");
                 continue;
             }
-            let argument = told["argument"].as_u64().unwrap() as u16;
+            let argument = told["arg_index"].as_u64().unwrap() as u16;
             let key = (target, argus_abi::Stage::AfterCompletion, argument);
             let (right, wrong) = (by_key[&key], payload(faulty.dump.by_key()[&key]).to_vec());
             assert_damage(kind, right, &wrong, &by_key, &about);
@@ -338,7 +338,7 @@ fn what_cannot_be_injected_is_an_error_that_says_so() {
     // Its inputs come from outside: nothing wrote them before.
     let (_, error) = ended("add", 0, InjectionKind::StaleRead);
     assert!(
-        error.to_string().contains("changed nothing beyond tolerance in task 0x0000000000000000"),
+        error.to_string().contains("changed nothing by more than the tolerance in task 0x0000000000000000"),
         "{error}"
     );
 }
@@ -369,7 +369,7 @@ fn the_dump_says_from_the_start_what_was_asked_for() {
     let dump = subject.record(CHIPS[0], &RecordRequest::default()).dump();
     assert_eq!(dump.run["configuration"]["injections"], serde_json::json!(["add:0:scale"]));
     let told = serde_json::json!([{
-        "kernel": "add", "n": 0, "kind": "scale", "task_id": "0x0000000000000000", "argument": 2,
+        "kernel": "add", "n": 0, "kind": "scale", "task_id": "0x0000000000000000", "arg_index": 2,
         "elements": 16384, "changed": 16384, "max_change": 5.0, "what": "every element was doubled",
     }]);
     assert_eq!(dump.run["injections"], told);

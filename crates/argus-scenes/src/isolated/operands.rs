@@ -94,7 +94,8 @@ impl<'a> Operand<'a> {
             _ => None,
         };
         let (slot, what) = (self.slot(), self.what);
-        sizes.ok_or_else(|| NoReference::Shape(format!("argument {slot} ({what}) is no matrix: {shape:?}")))
+        sizes
+            .ok_or_else(|| NoReference::Shape(format!("argument {slot} ({what}) is not a matrix: {shape:?}")))
     }
 
     /// The last dimension, at least 1.

@@ -85,7 +85,7 @@ pub fn double_buffered(call: &Call<'_>) -> Found {
     (call.kernels == ["matmul_double_buffered"]).then(|| {
         let (a, b) = (call.nth(Role::Input, 0, "left factor")?, call.nth(Role::Input, 1, "right factor")?);
         let (dims, k_tile) = (dims(a, b)?, double_buffered::K_TILE);
-        check(dims.k.is_multiple_of(k_tile), || format!("{} is no multiple of {k_tile}", dims.k))?;
+        check(dims.k.is_multiple_of(k_tile), || format!("{} is not a multiple of {k_tile}", dims.k))?;
         let product = double_buffered::golden(&a.floats()?, &b.floats()?, dims, k_tile);
         Ok(vec![call.nth(Role::Output, 0, "product")?.expect(DType::F32, &product, Some(dims.k))?])
     })

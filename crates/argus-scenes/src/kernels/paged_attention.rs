@@ -152,14 +152,14 @@ pub(super) fn entry(
 pub(super) fn matrix(args: &KernelArgs<'_>, slot: usize) -> Result<(u32, u32), Fault> {
     match args.tensor(slot)?.shape() {
         &[rows, cols] => Ok((rows, cols)),
-        shape => Err(Fault::kernel(format!("argument {slot} is no matrix: its shape is {shape:?}"))),
+        shape => Err(Fault::kernel(format!("argument {slot} is not a matrix: its shape is {shape:?}"))),
     }
 }
 
 /// A size, index or count in a scalar slot.
 pub(super) fn size(args: &KernelArgs<'_>, slot: usize) -> Result<u32, Fault> {
     let value = args.scalar(slot)?;
-    u32::try_from(value).map_err(|_| Fault::kernel(format!("argument {slot} is no size: {value}")))
+    u32::try_from(value).map_err(|_| Fault::kernel(format!("argument {slot} is not a size: {value}")))
 }
 
 fn product_at(args: &KernelArgs<'_>, slot: usize) -> Result<Product, Fault> {

@@ -1,4 +1,5 @@
-//! f = (a + b) + 1 in two tasks, the second in place: small enough to read a dump of it by eye.
+//! f = (a + b) + 1 in two tasks, the second in place: small enough to read a dump of it by eye. It marks the tensor
+//! of the second task, so that a partial capture has something to capture.
 
 use argus_abi::{ArgDirection, CoreType, DType, FuncId, RuntimeKind};
 use argus_runtime::{
@@ -62,14 +63,14 @@ fn prepare(runtime: RuntimeKind) -> Prepared {
 fn orchestrate(trb: &mut Trb, args: &EntryArgs) -> Result<(), Fatal> {
     let (a, b, f) = (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?);
     trb.submit_aiv(ADD, Arg::new().input(a).input(b).output(f))?;
-    trb.submit_aiv(ADD_SCALAR_INPLACE, Arg::new().inout(f).scalar_f32(1.0))?;
+    trb.submit_aiv(ADD_SCALAR_INPLACE, Arg::new().inout(f).dump().scalar_f32(1.0))?;
     Ok(())
 }
 
 fn declare(abg: &mut Abg, args: &EntryArgs) -> Result<(), Fatal> {
     let (a, b, f) = (args.tensor(0)?, args.tensor(1)?, args.tensor(2)?);
     let sum = abg.submit_aiv(ADD, Arg::new().input(a).input(b).output(f))?;
-    let more = abg.submit_aiv(ADD_SCALAR_INPLACE, Arg::new().inout(f).scalar_f32(1.0))?;
+    let more = abg.submit_aiv(ADD_SCALAR_INPLACE, Arg::new().inout(f).dump().scalar_f32(1.0))?;
     abg.add_dependency(sum.task_id(), more.task_id())
 }
 
@@ -85,5 +86,6 @@ fn build(hbg: &mut Hbg, _args: &EntryArgs) -> Result<(), Fatal> {
     let args = [f, u64::from(1.0f32.to_bits()), count];
     let more = hbg.add_task(&args, ADD_SCALAR_INPLACE, CoreType::Aiv)?;
     hbg.set_tensor_info_to_task(more, &[vector(), number(DType::F32), number(DType::U64)])?;
+    hbg.dump(more, &[0])?;
     hbg.add_successor(sum, more)
 }

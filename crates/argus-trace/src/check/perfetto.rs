@@ -321,7 +321,7 @@ impl NativeFile {
                 _ => false,
             };
             if !known {
-                return Err("an annotation that nobody can read".into());
+                return Err("an annotation that cannot be read".into());
             }
         }
         Ok(())

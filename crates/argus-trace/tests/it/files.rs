@@ -129,9 +129,9 @@ fn files_belong_to_their_owner() {
     let dir = tempfile::tempdir().unwrap();
     write_task(&softmax(&A5SIM), dir.path());
     let mode = |path: &Path| fs::metadata(path).unwrap().permissions().mode() & 0o777;
-    assert_eq!(mode(&dir.path().join("simulator")) & !0o027, 0o750 & !0o027);
+    assert_eq!(mode(&dir.path().join("simulator")) & !0o077, 0o755 & !0o077);
     for (path, _) in every_file(&dir.path().join("simulator")) {
-        assert_eq!(mode(&path) & !0o640, 0, "{}", path.display());
+        assert_eq!(mode(&path) & !0o644, 0, "{}", path.display());
     }
 }
 
@@ -422,7 +422,7 @@ fn damage_is_noticed_one_by_one() {
     fs::remove_file(second).unwrap();
     use std::os::unix::fs::PermissionsExt;
     fs::set_permissions(damage.path(trace), fs::Permissions::from_mode(0o666)).unwrap();
-    assert!(with_causes(&check(damage.dir.path()).unwrap_err()).contains("everybody may write"));
+    assert!(with_causes(&check(damage.dir.path()).unwrap_err()).contains("everyone may write"));
     fs::remove_file(damage.path(trace)).unwrap();
     assert!(with_causes(&check(damage.dir.path()).unwrap_err()).starts_with("cannot read "));
 }

@@ -65,7 +65,7 @@ fn a_partial_repeat_sets_the_mask_and_costs_more() {
         core.tadds(&part, &part, 1.0)?;
         core.tadds(&TILE, &TILE, 1.0)
     });
-    // VADDS: 13, 1, 18, and 16 for a count that is no multiple of a repeat.
+    // VADDS: 13, 1, 18, and 16 for a count that is not a multiple of a repeat.
     assert_eq!(
         listing(&task),
         [

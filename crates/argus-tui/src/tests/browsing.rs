@@ -255,3 +255,20 @@ fn no_size_and_no_mode_is_too_small() {
         "argus tui  memory  5\n>0x0000000000000001\n 0x0000000000000002\n\n? help  q quit  Tab\n"
     );
 }
+
+#[test]
+fn the_last_verdict_is_in_the_first_line() {
+    let mut memory = small();
+    memory.verdict = Some("find: differ, first at QK 0x0000000000000001".to_owned());
+    let text = Rig::new(memory, 100, 22).text();
+    let first = text.lines().next().unwrap();
+    assert_eq!(first, "argus tui  find: differ, first at QK 0x0000000000000001  memory  5 records  complete");
+}
+
+#[test]
+fn what_was_never_written_is_not_called_nan() {
+    let mut memory = Memory::with(&["QK"]);
+    memory.add(record(1, 0, &[3]), [f32s(&[1.0, f32::NAN]), vec![0xff; 4]].concat());
+    let text = Rig::new(memory, 100, 22).text();
+    assert!(text.contains("1. unwritten 1 NaN 1") || text.contains("all 1. unwritten 1 NaN 1"), "{text}");
+}

@@ -120,6 +120,7 @@ fn records_out_of_order_are_gathered_by_task() {
 #[test]
 fn statistics_without_a_payload_are_shown_and_found() {
     let statistics = Statistics {
+        unwritten: 0,
         min: Some(Number::Float(-1.0)),
         max: Some(Number::Float(2.0)),
         mean: Some(0.5),

@@ -28,6 +28,7 @@ pub struct Memory {
     pub payloads: Vec<Vec<u8>>,
     pub names: Vec<&'static str>,
     pub notes: Vec<String>,
+    pub verdict: Option<String>,
     /// Questions for a record.
     pub asked: AtomicUsize,
 }
@@ -125,7 +126,12 @@ impl Source for Memory {
     }
 
     fn about(&self) -> About {
-        About { title: "memory".to_owned(), ending: "complete", notes: self.notes.clone() }
+        About {
+            title: "memory".to_owned(),
+            ending: "complete",
+            verdict: self.verdict.clone(),
+            notes: self.notes.clone(),
+        }
     }
 }
 

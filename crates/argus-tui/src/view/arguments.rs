@@ -3,7 +3,7 @@
 use argus_abi::{DType, Kind};
 use argus_dump::read::Record;
 use argus_dump::stats::Statistics;
-use argus_text::record;
+use argus_text::{UNWRITTEN, record};
 use ratatui::Frame;
 use ratatui::style::Style;
 use ratatui::text::{Line, Span};
@@ -110,7 +110,8 @@ fn glance(dtype: Option<DType>, statistics: &Statistics) -> String {
         }
         _ => {}
     }
-    for (name, count) in [("NaN", statistics.nan), ("Inf", statistics.inf)] {
+    let (unwritten, nan) = (statistics.unwritten, statistics.nan - statistics.unwritten);
+    for (name, count) in [(UNWRITTEN, unwritten), ("NaN", nan), ("Inf", statistics.inf)] {
         if count > 0 {
             parts.push(format!("{name} {count}"));
         }

@@ -11,6 +11,7 @@ use crate::state::State;
 
 const MARKS: &[(&str, &str)] = &[
     ("NaN, Inf", "a tensor of the task has such elements"),
+    ("unwr", "a tensor of the task has elements that no instruction has written"),
     ("part", "captured from a task that had not completed"),
     ("bad", "a payload is truncated, overwritten or cannot be read"),
     ("?", "too large to be looked through for a mark"),

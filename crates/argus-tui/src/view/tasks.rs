@@ -75,6 +75,7 @@ fn short_state(state: TaskState) -> &'static str {
 /// What is wrong with a task, in words.
 fn marks(marks: Marks) -> String {
     let words = [
+        (marks.unwritten, "unwr"),
         (marks.nan, "NaN"),
         (marks.inf, "Inf"),
         (marks.partial, "part"),

@@ -255,7 +255,7 @@ fn kernels_without_place_or_with_the_same_are_refused() {
     let more = |place| {
         changed(|request| request.task.kernels.push(kernel("MORE", 8, place, "kernels/aic/weigh.cpp")))
     };
-    assert_eq!(more(None), "kernel MORE is one of several and nobody says on which core it runs");
+    assert_eq!(more(None), "kernel MORE is one of several, and nothing says on which core it runs");
     assert_eq!(more(Some(Member::Aic)), "two kernels for aic: a cluster has one aic, one aiv0 and one aiv1");
 }
 

@@ -6,6 +6,10 @@ pub fn platform() -> String {
     format!("Simulated chip: {}", listed("or"))
 }
 
+pub fn platform_of_run() -> String {
+    format!("{} [default: {}]", platform(), DEFAULT_CHIP.name)
+}
+
 pub fn platform_of_task() -> String {
     format!("{} [default: the dump's, else {}]", platform(), DEFAULT_CHIP.name)
 }

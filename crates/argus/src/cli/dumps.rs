@@ -60,7 +60,8 @@ pub struct FilterArgs {
     pub max_size: Option<String>,
 }
 
-const DUMP_HELP: &str = "Dump: its directory, the run's directory, or a manifest; of any format version [default: the newest below outputs/]";
+const DUMP_HELP: &str =
+    "Dump: its directory, the directory of the run, or a manifest [default: the newest below outputs/]";
 
 #[derive(Debug, Args)]
 #[command(after_help = VIEW_EXAMPLES)]
@@ -75,11 +76,15 @@ pub struct ViewArgs {
     #[arg(long)]
     pub show: bool,
 
+    /// Show the arguments of the orchestration itself, which `argus run --dump-args` captures
+    #[arg(long, conflicts_with_all = ["show", "slice", "csv"])]
+    pub orchestration: bool,
+
     /// Show a part of each tensor: 0,3:5,::2
     #[arg(long, value_name = "SLICE", allow_hyphen_values = true)]
     pub slice: Option<String>,
 
-    /// Show at most so many records [default: 1000 on a terminal, else all]
+    /// Show at most this many records [default: 1000 on a terminal, else all]
     #[arg(long, value_name = "N")]
     pub limit: Option<usize>,
 
@@ -180,7 +185,7 @@ pub struct ExportArgs {
     #[arg(long, value_enum)]
     pub format: ExportFormat,
 
-    /// Directory to write to; it is made if need be
+    /// Directory to write to; it is created if it does not exist
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
 
@@ -235,7 +240,7 @@ pub struct ConvertArgs {
     #[arg(long, value_enum)]
     pub to: Layout,
 
-    /// Directory to write to; it is made if need be
+    /// Directory to write to; it is created if it does not exist
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
 
@@ -264,3 +269,41 @@ Examples:
   argus convert --to august -o for_the_reference
 
 Exit codes: as for `argus export`.";
+
+#[derive(Debug, Args)]
+#[command(after_help = DUMPS_EXAMPLES)]
+pub struct DumpsArgs {
+    /// Directory of runs [default: outputs]
+    #[arg(value_name = "DIR")]
+    pub directory: Option<PathBuf>,
+
+    /// Remove runs instead of listing them
+    #[arg(long)]
+    pub remove: bool,
+
+    /// Remove runs that were last written longer ago than this: 30s, 15m, 6h, 7d, 2w
+    #[arg(long, value_name = "AGE", requires = "remove")]
+    pub older_than: Option<String>,
+
+    /// Remove all but the newest N runs
+    #[arg(long, value_name = "N", requires = "remove")]
+    pub keep: Option<usize>,
+
+    /// Remove without asking
+    #[arg(long, requires = "remove")]
+    pub yes: bool,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+const DUMPS_EXAMPLES: &str = "\
+Examples:
+  argus dumps
+  argus dumps --remove --older-than 7d
+  argus dumps --remove --keep 5 --yes
+
+Only directories that hold nothing but what `argus run` writes are removed.
+
+Exit codes: 0 listed or removed, 1 a run was not removed, 2 wrong usage.";

@@ -51,7 +51,7 @@ pub struct TaskArgs {
     #[arg(long, value_name = "FILE")]
     pub arg_spec: Option<PathBuf>,
 
-    /// Give up when nothing happens for so long [default: 10]
+    /// Give up when nothing happens for this long [default: 10]
     #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
     pub timeout: Option<f64>,
 }
@@ -64,7 +64,7 @@ pub struct ReplayArgs {
     #[arg(value_name = "DUMP|CAPSULE|SCENE")]
     pub what: Option<String>,
 
-    /// Run it so often and tell whether the results stay the same
+    /// Run it this many times and tell whether the results stay the same
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
     pub times: u32,
 
@@ -76,7 +76,7 @@ pub struct ReplayArgs {
     #[arg(long, value_name = "TILE@INSTR")]
     pub probe: Vec<String>,
 
-    /// Stop at the first instruction that writes such a value
+    /// Stop at the first instruction that writes this kind of value
     #[arg(long, value_enum, value_name = "WHAT")]
     pub break_on: Option<BreakOn>,
 

@@ -34,7 +34,7 @@ pub struct TraceArgs {
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "check")]
     pub max_instructions: Option<u64>,
 
-    /// Read back what a trace wrote and hold it to the rules of its readers
+    /// Read back what a trace wrote and check it against the rules of its readers
     #[arg(long, value_name = "DIR")]
     pub check: Option<PathBuf>,
 

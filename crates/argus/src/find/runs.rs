@@ -14,7 +14,7 @@ use super::{html, impossible};
 use crate::cli::FindArgs;
 use crate::failure::{FAILED, Failure};
 use crate::output::{BAD, GOOD, NOTE, counted};
-use crate::{input, output};
+use crate::{input, output, schema};
 
 /// Races that are spelled out.
 const LISTED: usize = 20;
@@ -140,28 +140,28 @@ fn text(dumps: &[Dump], tasks: &Tasks, parting: &Parting, races: &[Race]) -> Str
 fn object(dumps: &[Dump], tasks: &Tasks, parting: &Parting, races: &[Race]) -> Value {
     let id = |at: usize| format!("0x{:016x}", tasks.get(at).id);
     json!({
-        "schema": "argus-find-runs-1",
+        "schema": schema::FIND_RUNS,
         "runs": dumps.iter().map(|dump| dump.directory().display().to_string()).collect::<Vec<_>>(),
         "same": parting.same,
         "part": parting.begins.iter().map(|begin| json!({
-            "task": id(begin.task),
+            "task_id": id(begin.task),
             "kernel": tasks.get(begin.task).kernel,
             "runs": begin.runs.iter().map(|(run, record)| json!({
                 "run": run,
-                "argument": dumps[0].record(*record).arg_index,
+                "arg_index": dumps[0].record(*record).arg_index,
                 "record": record,
             })).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
         "open": parting.open.iter().map(|begin| json!({
-            "task": id(begin.task),
+            "task_id": id(begin.task),
             "kernel": tasks.get(begin.task).kernel,
         })).collect::<Vec<_>>(),
-        "damaged": parting.damaged.iter().map(|(at, why)| json!({ "task": id(*at), "why": why })).collect::<Vec<_>>(),
-        "only_in": parting.elsewhere.iter().map(|(run, tasks)| json!({ "run": run, "tasks": tasks })).collect::<Vec<_>>(),
+        "damaged": parting.damaged.iter().map(|(at, why)| json!({ "task_id": id(*at), "why": why })).collect::<Vec<_>>(),
+        "only_in": parting.elsewhere.iter().map(|(run, tasks)| json!({ "run": run, "task_ids": tasks })).collect::<Vec<_>>(),
         "behind": parting.behind.iter().map(|&at| id(at)).collect::<Vec<_>>(),
-        "unknown": parting.unknown.iter().map(|(at, why)| json!({ "task": id(*at), "why": why })).collect::<Vec<_>>(),
+        "unknown": parting.unknown.iter().map(|(at, why)| json!({ "task_id": id(*at), "why": why })).collect::<Vec<_>>(),
         "races": races.iter().map(|race| json!({
-            "tasks": [id(race.first), id(race.second)],
+            "task_ids": [id(race.first), id(race.second)],
             "kernels": [tasks.get(race.first).kernel, tasks.get(race.second).kernel],
             "how": race.how.name(),
             "bytes": [format!("0x{:x}", race.bytes.start), format!("0x{:x}", race.bytes.end)],

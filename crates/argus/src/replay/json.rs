@@ -10,6 +10,7 @@ use serde_json::{Value, json};
 
 use super::Report;
 use super::source::From;
+use crate::schema;
 
 pub fn object(report: &Report<'_>) -> Value {
     let (task, proof) = (&report.source.task, report.proof);
@@ -19,15 +20,8 @@ pub fn object(report: &Report<'_>) -> Value {
         From::Capsule(path) => ("capsule", path),
         From::Scene(scene) => ("scene", scene),
     };
-    let status = match (&proof.outcome.result, proof.passed(), proof.compared()) {
-        (Err(_), ..) => "failed",
-        (Ok(_), false, _) => "differs",
-        (Ok(_), true, true) => "bit-equal",
-        (Ok(_), true, false) => "not-compared",
-    };
     json!({
-        "schema": "argus-replay-1",
-        "status": status,
+        "schema": schema::REPLAY,
         "verdict": match (&proof.outcome.result, proof.passed(), proof.compared()) {
             (Err(_), ..) => "failed",
             (Ok(_), ..) if !proof.flaky.is_empty() => "flaky",
@@ -55,12 +49,12 @@ pub fn object(report: &Report<'_>) -> Value {
         "error": proof.outcome.result.as_ref().err().map(|error| with_causes(error)),
         "times": proof.times,
         "flaky": proof.flaky.iter().map(|flaky| match &flaky.change {
-            Change::Output { slot, element } => json!({ "run": flaky.run, "slot": slot, "index": element }),
+            Change::Output { slot, element } => json!({ "run": flaky.run, "arg_index": slot, "index": element }),
             Change::Failed(error) => json!({ "run": flaky.run, "error": error }),
         }).collect::<Vec<_>>(),
         "fails_with_other_unknown_bytes": proof.fails_otherwise,
         "stray_writes": proof.outcome.stray.map(|stray| json!({
-            "bytes": stray.bytes, "slot": stray.slot, "offset": stray.offset,
+            "bytes": stray.bytes, "arg_index": stray.slot, "offset": stray.offset,
         })),
         "sightings": proof.outcome.sightings.iter().map(sighting).collect::<Vec<_>>(),
         "more_sightings": proof.outcome.more_sightings,
@@ -70,7 +64,7 @@ pub fn object(report: &Report<'_>) -> Value {
 }
 
 pub fn argument(argument: &Argument) -> Value {
-    let mut object = json!({ "slot": argument.slot, "name": argument.name, "source": argument.source });
+    let mut object = json!({ "arg_index": argument.slot, "name": argument.name, "source": argument.source });
     match &argument.what {
         What::Tensor(tensor) => {
             object["kind"] = "tensor".into();
@@ -98,7 +92,7 @@ pub fn argument(argument: &Argument) -> Value {
 
 fn output(verdict: &Verdict) -> Value {
     let mut object = json!({
-        "slot": verdict.slot,
+        "arg_index": verdict.slot,
         "role": verdict.role.name(),
         "dtype": verdict.dtype.name(),
         "shape": verdict.shape,
@@ -146,7 +140,7 @@ fn sighting(sighting: &Sighting) -> Value {
     });
     match &sighting.seen {
         Observation::Changed { watch, dtype, from, to } => {
-            object["watch"] = json!({ "slot": watch.slot, "index": watch.index });
+            object["watch"] = json!({ "arg_index": watch.slot, "index": watch.index });
             object["from"] = value(*dtype, *from);
             object["to"] = value(*dtype, *to);
         }

@@ -27,7 +27,7 @@ use crate::cli::{ReplayArgs, TaskArgs};
 use crate::failure::{FAILED, Failure};
 use crate::interrupt::Interrupt;
 use crate::output::{self, GOOD, NOTE};
-use crate::table;
+use crate::{schema, table};
 
 /// What was written.
 struct Report<'a> {
@@ -193,8 +193,8 @@ fn object(report: &Report<'_>, collected: Option<&Collected>, failure: Option<&F
         (None, None) => "written",
     };
     json!({
-        "schema": "argus-workspace-1",
-        "status": status,
+        "schema": schema::WORKSPACE,
+        "verdict": status,
         "error": failure.map(Failure::message),
         "hint": failure.and_then(|failure| failure.hint.as_deref()),
         "workspace": shown(report.directory),

@@ -10,12 +10,14 @@ use serde::Serialize;
 use super::{Times, Verdict, passed, shown_round};
 use crate::capture::Kept;
 use crate::run::Summary;
+use crate::schema;
 
 /// The object that `argus run --json` prints when a run came to its end.
 #[derive(Serialize)]
 pub struct Report<'a> {
-    /// `pass`, `fail`, or `not_compared`. A run without an end has `error` and other keys.
-    status: &'static str,
+    schema: &'static str,
+    /// `pass`, `fail`, or `not_compared`. A run that failed has `error` and other keys.
+    verdict: &'static str,
     scene: &'a str,
     case: &'a str,
     platform: &'static str,
@@ -59,7 +61,7 @@ struct InjectionReport {
     n: u64,
     kind: &'static str,
     task_id: Option<String>,
-    argument: Option<u16>,
+    arg_index: Option<u16>,
     elements: u64,
     changed: u64,
     #[serde(serialize_with = "number_or_name")]
@@ -74,7 +76,7 @@ impl InjectionReport {
             n: done.injection.nth,
             kind: done.injection.kind.name(),
             task_id: done.task.map(|task| task.to_string()),
-            argument: done.argument,
+            arg_index: done.argument,
             elements: done.elements,
             changed: done.changed,
             max_change: done.max_change,
@@ -127,11 +129,8 @@ pub fn json(summary: &Summary) -> Report<'_> {
         pass: (!round.outputs.is_empty()).then(|| passed(round)),
     });
     Report {
-        status: match Verdict::new(summary) {
-            Verdict::Pass => "pass",
-            Verdict::Fail => "fail",
-            Verdict::NotCompared => "not_compared",
-        },
+        schema: schema::RUN,
+        verdict: Verdict::new(summary).name(),
         scene: &scene.name,
         case: &case.name,
         platform: chip.name,
@@ -170,7 +169,7 @@ mod tests {
     #[test]
     fn a_failure_names_its_round_and_its_first_mismatch() {
         let object = object(&summary(&[(1, RIGHT), (2, WRONG)]));
-        assert_eq!(object["status"], "fail");
+        assert_eq!(object["verdict"], "fail");
         assert_eq!(object["rounds"][0]["pass"], true);
         assert_eq!(object["rounds"][1]["pass"], false);
         assert_eq!(object["outputs_of_round"], 2);
@@ -181,7 +180,7 @@ mod tests {
     #[test]
     fn a_round_that_was_not_compared_neither_passed_nor_failed() {
         let object = object(&summary(&[(1, None)]));
-        assert_eq!(object["status"], "not_compared");
+        assert_eq!(object["verdict"], "not_compared");
         assert!(object["rounds"][0]["pass"].is_null());
     }
 }

@@ -13,6 +13,7 @@ use serde_json::json;
 
 use crate::failure::Failure;
 use crate::output::{self, NOTE};
+use crate::schema;
 
 /// A file that a timeline goes to; its name was checked.
 #[derive(Clone, Debug)]
@@ -29,7 +30,7 @@ impl Target {
             Some("json") => false,
             _ => {
                 let path = path.display();
-                return Err(Failure::usage(anyhow!("'{path}' is no name for the timeline of a run"))
+                return Err(Failure::usage(anyhow!("'{path}' is not a name for the timeline of a run"))
                     .hint("name it FILE.pftrace, Perfetto's own format, or FILE.json, Chrome's".to_owned()));
             }
         };
@@ -67,7 +68,7 @@ pub fn of_dump(dump: &Dump, output: Option<&Path>, force: bool, json: bool) -> R
     let waits: usize = times.control_threads.iter().map(Vec::len).sum();
     if json {
         output::print_json(&json!({
-            "schema": "argus-timeline-written-1",
+            "schema": schema::TIMELINE,
             "file": target.path.display().to_string(),
             "cores": cores,
             "kernel_calls": parts,

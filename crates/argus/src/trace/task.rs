@@ -18,6 +18,7 @@ use crate::failure::{FAILED, Failure};
 use crate::output;
 use crate::replay::cannot_replay;
 use crate::replay::source::{self, Source};
+use crate::schema;
 
 /// Tile instructions of a trace, unless the user says otherwise. MindStudio Insight shows a million machine instructions.
 const MAX_INSTRUCTIONS: u64 = 1_000_000;
@@ -115,7 +116,7 @@ fn default_directory(task: &CapturedTask) -> PathBuf {
 fn object(report: &Report<'_>) -> serde_json::Value {
     let Report { source, proof, summary, written, cut } = report;
     json!({
-        "schema": "argus-trace-1",
+        "schema": schema::TRACE,
         "task_id": source.task.id.to_string(),
         "kernel": source.task.identity.kernel_names(),
         "platform": source.chip.name,

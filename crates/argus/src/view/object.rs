@@ -6,13 +6,14 @@ use anyhow::{Context, bail};
 use argus_abi::Kind;
 use argus_dump::read::{Dump, Record, Scalar};
 use argus_dump::summary::Summary;
-use argus_facts::number::{Number, number};
-use argus_text::{Array, Part, record};
+use argus_facts::number::{Number, is_unwritten, number};
+use argus_text::{Array, Part, UNWRITTEN, record};
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
 use super::row;
 use crate::input::Unreadable;
+use crate::schema;
 
 /// Records made at a time.
 const PIECE: usize = 4096;
@@ -35,9 +36,9 @@ pub fn write(
     values: Option<Option<&str>>,
 ) -> io::Result<()> {
     let head = json!({
-        "schema": "argus-view-1",
+        "schema": schema::VIEW,
         "dump": dump.directory().display().to_string(),
-        "age": dump.format_version().name(),
+        "format_version": dump.format_version().name(),
         "total": dump.len(),
         "matching": about.matching,
         "shown": shown.len(),
@@ -155,7 +156,7 @@ fn values(dump: &Dump, record: &Record, slice: Option<&str>) -> anyhow::Result<(
 
 fn nested(array: &Array<'_>, part: &Part, shape: &[u64], index: &mut Vec<u64>) -> Value {
     let Some((&extent, rest)) = shape.split_first() else {
-        return array.get(part.position(index)).map_or(Value::Null, plain);
+        return array.get(part.position(index)).map_or(Value::Null, |value| element(array, value));
     };
     let mut items = Vec::new();
     for at in 0..extent {
@@ -176,11 +177,17 @@ pub fn statistics(summary: &Summary) -> Value {
         "mean": summary.mean,
         "std": summary.std,
         "zero": summary.zero,
-        "nan": summary.nan,
+        "unwritten": summary.unwritten,
+        "nan": summary.written_nan(),
         "inf": summary.inf(),
         "subnormal": summary.subnormal,
         "distinct": summary.distinct.to_string(),
     })
+}
+
+/// An element: one that no instruction has written is not a number.
+fn element(array: &Array<'_>, value: Number) -> Value {
+    if is_unwritten(array.dtype, value) { UNWRITTEN.into() } else { plain(value) }
 }
 
 /// JSON has no NaN, and readers round what an f64 does not hold: both become strings.

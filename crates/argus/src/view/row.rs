@@ -4,6 +4,7 @@ use argus_abi::{DType, Kind};
 use argus_dump::read::{Dump, PayloadError, Record, Scalar};
 use argus_dump::summary::{Summary, summarise};
 use argus_facts::number::{Number, number};
+use argus_text::UNWRITTEN;
 use argus_text::record::{dtype, remarks, scalar, shape, stage};
 
 use crate::output::printable;
@@ -68,8 +69,10 @@ impl Glance {
             let number =
                 |value: Option<Number>| value.map_or("none".to_owned(), |value| shown(record.dtype, value));
             text = format!("{} … {}", number(statistics.min), number(statistics.max));
-            if alarming {
-                text += &format!(" NaN {} Inf {}", statistics.nan, statistics.inf);
+            for (name, count) in [("NaN", statistics.nan), ("Inf", statistics.inf)] {
+                if count > 0 {
+                    text += &format!(" {name} {count}");
+                }
             }
         }
         let unreadable = match dump.payload(record) {
@@ -95,14 +98,15 @@ pub fn summary(dump: &Dump, record: &Record) -> Option<Summary> {
     Some(summarise(record.dtype?, record.numel()?, payload))
 }
 
-/// `-1.5 … 2.`, and what is not finite.
+/// `-1.5 … 2.`, what was never written and what is not finite.
 fn extremes(dtype: Option<DType>, summary: &Summary) -> String {
     let mut text = match (summary.min, summary.max) {
         (Some(min), Some(max)) if min == max => format!("all {}", shown(dtype, min)),
         (Some(min), Some(max)) => format!("{} … {}", shown(dtype, min), shown(dtype, max)),
         _ => String::new(),
     };
-    for (name, count) in [("NaN", summary.nan), ("Inf", summary.inf())] {
+    let special = [(UNWRITTEN, summary.unwritten), ("NaN", summary.written_nan()), ("Inf", summary.inf())];
+    for (name, count) in special {
         if count > 0 {
             text += &format!("{}{name} {count}", if text.is_empty() { "" } else { " " });
         }

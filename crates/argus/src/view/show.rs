@@ -37,15 +37,19 @@ pub fn show(dump: &Dump, record: &Record, slice: Option<&str>) -> Result<String,
     let float = |value: Option<f64>| value.map_or("none".to_owned(), |value| argus_text::float(value, 6));
     let extreme =
         |value: Option<_>| value.map_or("none".to_owned(), |value| argus_text::number(dtype, value));
+    let unwritten = match summary.unwritten {
+        0 => String::new(),
+        count => format!("{} {count}, ", argus_text::UNWRITTEN),
+    };
     _ = writeln!(
         text,
-        "statistics min {}, max {}, mean {}, std {}, zeros {}, NaN {}, Inf {}, subnormal {}, {}",
+        "statistics min {}, max {}, mean {}, std {}, zeros {}, {unwritten}NaN {}, Inf {}, subnormal {}, {}",
         extreme(summary.min),
         extreme(summary.max),
         float(summary.mean),
         float(summary.std),
         summary.zero,
-        summary.nan,
+        summary.written_nan(),
         summary.inf(),
         summary.subnormal,
         match summary.distinct {
@@ -75,7 +79,7 @@ fn head(dump: &Dump, record: &Record) -> String {
     let kernel = if kernel.is_empty() { String::new() } else { format!(" ({kernel})") };
     _ = writeln!(
         text,
-        "record     {} of {}: task 0x{:016x}{kernel}, {} argument {}, {}",
+        "record     {} of {}: task {}{kernel}, {} argument {}, {}",
         record.index,
         dump.len(),
         record.task_id,

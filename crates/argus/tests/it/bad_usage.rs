@@ -4,7 +4,7 @@ use crate::tool::{argus, argus_json};
 
 /// Each line and fragments of what stderr must say.
 const LINES: &[(&str, &[&str])] = &[
-    ("", &["Usage: argus <COMMAND>"]),
+    ("", &["Usage: argus [OPTIONS] <COMMAND>"]),
     ("run", &["error: ", "<SCENE>"]),
     ("walk vector_example", &["unrecognized subcommand 'walk'"]),
     ("run vector_example --fast", &["unexpected argument '--fast'"]),
@@ -80,7 +80,7 @@ fn each_is_answered_with_exit_code_2_and_a_reason() {
 fn each_is_one_json_object_if_json_is_asked_for() {
     for (line, _) in LINES.iter().filter(|(line, _)| line.starts_with("run ")) {
         let (code, object) = argus_json(&format!("{line} --json"));
-        assert_eq!((code, &object["status"]), (2, &"error".into()), "argus {line} --json");
+        assert_eq!((code, &object["verdict"]), (2, &"error".into()), "argus {line} --json");
         assert_eq!(object["exit_code"], 2);
         assert!(object["fatal_code"].is_null());
         let message = object["message"].as_str().unwrap();

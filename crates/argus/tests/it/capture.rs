@@ -90,7 +90,7 @@ fn mistakes_are_said_in_one_clear_message() {
         ("run vector_example --dump-args=2", 2, "--dump-tensor=LEVEL"),
         ("run vector_example --dump-args 2", 2, "--dump-tensor=LEVEL"),
         ("run --dump-args 2 vector_example", 2, "was given '2'"),
-        ("run vector_example more", 2, "'more' belongs to nothing"),
+        ("run vector_example more", 2, "'more' is not expected"),
         ("run vector_example --dump-select kernel=add", 2, "nothing is to be captured"),
         ("run vector_example --dump-tensor --dump-select kernel=QK", 2, "it has add, add_scalar, mul"),
         ("run vector_example --dump-tensor --dump-select colour=red", 2, "unknown key 'colour'"),

@@ -9,7 +9,7 @@ fn a_fatal_error_is_told_with_its_code() {
     assert!(ended.stderr.starts_with("error: fatal 7 (REQUIRE_SYNC_START_INVALID): "), "{}", ended.stderr);
 
     let (code, object) = argus_json("run spmd_sync_start --block-dim 1 --json");
-    assert_eq!((code, &object["status"], &object["exit_code"]), (1, &"error".into(), &1.into()));
+    assert_eq!((code, &object["verdict"], &object["exit_code"]), (1, &"error".into(), &1.into()));
     assert_eq!(object["fatal_code"], 7);
     assert_eq!(object["fatal_name"], "REQUIRE_SYNC_START_INVALID");
     assert!(object["message"].as_str().unwrap().starts_with("fatal 7"));

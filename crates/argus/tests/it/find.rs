@@ -98,7 +98,7 @@ fn with_verdict(report: &Value, verdict: &str) -> BTreeSet<String> {
     let tasks = report["tasks"].as_array().unwrap().iter();
     tasks
         .filter(|task| task["verdict"] == verdict)
-        .map(|task| task["id"].as_str().unwrap().to_owned())
+        .map(|task| task["task_id"].as_str().unwrap().to_owned())
         .collect()
 }
 
@@ -213,7 +213,7 @@ fn fault_is_found(home: &Path, run: &str, kernel: &str, kind: &str, clean: &Writ
     _ = fs::remove_dir_all(home.join("bad"));
     let line = format!("{run} --dump-tensor -o bad --inject {kernel}:{kind}");
     let ended = argus_in(home, &line);
-    if ended.stderr.contains("nothing beyond tolerance") || ended.stderr.contains("has no") {
+    if ended.stderr.contains("nothing by more than the tolerance") || ended.stderr.contains("has no") {
         return false;
     }
     assert_ne!(ended.code, 2, "argus {line}: {}", ended.stderr);
@@ -226,7 +226,7 @@ fn fault_is_found(home: &Path, run: &str, kernel: &str, kind: &str, clean: &Writ
         let about = format!("argus {line}; find {side}");
         assert_eq!(code, 1, "{about}");
         assert_eq!(with_verdict(&report, "introduced"), BTreeSet::from([injected.clone()]), "{about}");
-        assert_eq!(report["first_wrong"][0]["id"], injected.as_str(), "{about}");
+        assert_eq!(report["first_wrong"][0]["task_id"], injected.as_str(), "{about}");
         let inherited = with_verdict(&report, "inherited");
         let expected = if side == "--isolated" { &stained } else { &differ };
         assert_eq!(&inherited, expected, "{about}");
@@ -305,7 +305,7 @@ fn two_faults_in_independent_branches_are_both_named() {
             .as_array()
             .unwrap()
             .iter()
-            .map(|first| first["id"].as_str().unwrap().to_owned())
+            .map(|first| first["task_id"].as_str().unwrap().to_owned())
             .collect();
         assert_eq!(first, injected, "{side}");
     }
@@ -346,7 +346,7 @@ fn exported_arrays_are_a_golden_side() {
         let (code, report) = find(home.path(), &format!("find good --golden {format} --json"));
         assert_eq!((code, &report["verdict"]), (0, &"agree".into()), "{format}: {report}");
         let (code, report) = find(home.path(), &format!("find bad --golden {format} --json"));
-        assert_eq!((code, &report["first_wrong"][0]["id"]), (1, &injected), "{format}");
+        assert_eq!((code, &report["first_wrong"][0]["task_id"]), (1, &injected), "{format}");
     }
 }
 

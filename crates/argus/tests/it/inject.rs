@@ -29,7 +29,7 @@ fn several_faults_are_in_the_report_and_in_the_dump() {
     assert_eq!(report["injections"], run["injections"]);
     let facts = |index: usize| {
         let told = &run["injections"][index];
-        ["kernel", "n", "kind", "task_id", "argument", "changed", "max_change"].map(|key| told[key].clone())
+        ["kernel", "n", "kind", "task_id", "arg_index", "changed", "max_change"].map(|key| told[key].clone())
     };
     // 6 without its top exponent bit is next to nothing; the output of the other was fresh memory.
     let told = |told: Value| told.as_array().unwrap().clone();
@@ -46,7 +46,7 @@ fn what_cannot_be_done_is_an_error_that_says_so() {
         ("run vector_example --inject mul:1:scale", 1, "kernel 'mul' has 1 tasks, counted from 0"),
         ("run vector_example --inject mul:halve", 2, "there are scale, bitflip, nan, zero-row, shift-row"),
         ("run vector_example --inject mul", 2, "write KERNEL:KIND or KERNEL:N:KIND"),
-        ("run vector_example --inject mul:shift-row", 1, "changed nothing beyond tolerance"),
+        ("run vector_example --inject mul:shift-row", 1, "changed nothing by more than the tolerance"),
     ] {
         let ended = argus(line);
         assert_eq!(ended.code, code, "argus {line}: {}", ended.stderr);

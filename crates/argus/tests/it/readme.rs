@@ -72,3 +72,56 @@ fn each_scene_has_a_row() {
         assert!(README.contains(&format!("| `{}` |", scene.name)), "{}", scene.name);
     }
 }
+
+/// Long options that the help of a command lists.
+fn options(command: &str) -> Vec<String> {
+    let help = argus_in(std::path::Path::new("."), &format!("{command} --help")).stdout;
+    let listed = help.lines().filter(|line| line.trim_start().starts_with('-'));
+    let option = |line: &str| {
+        let start = line.find("--")?;
+        let name = line[start..].split(|sign: char| !(sign.is_ascii_alphanumeric() || sign == '-')).next()?;
+        Some(name.to_owned())
+    };
+    listed.filter_map(option).filter(|name| name != "--help" && name != "--version").collect()
+}
+
+#[test]
+fn each_option_is_documented() {
+    let documented = [
+        README,
+        include_str!("../../../../docs/json.md"),
+        include_str!("../../../../docs/timing.md"),
+        include_str!("../../../../docs/scene-file.md"),
+    ];
+    let commands = [
+        "list",
+        "run",
+        "view",
+        "tui",
+        "stats",
+        "verify",
+        "export",
+        "convert",
+        "find",
+        "diff",
+        "replay",
+        "trace",
+        "dumps",
+        "doctor",
+        "completions",
+    ];
+    let mut seen = 0;
+    for command in commands {
+        for option in options(command) {
+            seen += 1;
+            let named = |text: &&str| {
+                text.match_indices(&option).any(|(at, _)| {
+                    let rest = &text[at + option.len()..];
+                    !rest.starts_with(|sign: char| sign.is_ascii_alphanumeric() || sign == '-')
+                })
+            };
+            assert!(documented.iter().any(|text| named(&text)), "argus {command} {option} is in README.md");
+        }
+    }
+    assert!(seen > 100, "{seen} options were looked for");
+}

@@ -23,7 +23,7 @@ fn a_run_that_passes_says_so() {
 fn json_has_every_field() {
     let (code, object) = argus_json("run vector_example --json");
     assert_eq!(code, 0);
-    for (key, value) in [("status", "pass"), ("scene", "vector_example"), ("case", "default")] {
+    for (key, value) in [("verdict", "pass"), ("scene", "vector_example"), ("case", "default")] {
         assert_eq!(object[key], value);
     }
     assert_eq!(object["platform"], "a2a3sim");
@@ -76,7 +76,7 @@ fn each_round_is_timed_and_compared() {
 #[test]
 fn without_a_comparison_the_run_is_done_but_has_not_passed() {
     let (code, object) = argus_json("run vector_example --skip-golden --json");
-    assert_eq!((code, &object["status"]), (0, &"not_compared".into()));
+    assert_eq!((code, &object["verdict"]), (0, &"not_compared".into()));
     assert_eq!(object["outputs"].as_array().unwrap().len(), 0);
     let text = argus("run vector_example --skip-golden").stdout;
     assert!(text.contains("DONE  ") && !text.contains("PASS"), "{text}");

@@ -153,12 +153,12 @@ fn wrong_usage_is_said_before_anything_is_written() {
     let before = files(home.path());
     for (line, says) in [
         ("trace run --kernel nobody", "nobody"),
-        ("trace run -o run.svg", "'run.svg' is no name"),
+        ("trace run -o run.svg", "'run.svg' is not a name"),
         ("trace run --timing x.json", "--timing is about one task"),
         ("trace run --nth 2", "--nth is about one task"),
         ("trace --check t --task 1 run", "cannot be used with"),
         ("trace nowhere", "neither a dump, nor a capsule, nor a scene"),
-        ("run vector_example --timeline run.txt", "'run.txt' is no name"),
+        ("run vector_example --timeline run.txt", "'run.txt' is not a name"),
     ] {
         let ended = argus_in(home.path(), line);
         assert_eq!(ended.code, 2, "argus {line}: {}{}", ended.stdout, ended.stderr);

@@ -238,14 +238,14 @@ fn a_terminal_of_any_size_will_do_and_a_larger_one_is_used() {
 fn a_search_in_vain_says_so_and_a_hunt_ends_at_the_first_nan() {
     let home = recorded("paged_attention --case CaseSmall1");
     let (mut session, _) = Session::start(home.path(), "xterm", 100, 30);
-    session.until("tasks", |screen| screen.contains(" NaN┃"));
+    session.until("tasks", |screen| screen.contains(" unwr┃"));
     session.press("/nowhere\r");
     session.until("an answer", |screen| screen.contains("no task has 'nowhere' in its id or kernels"));
     session.press("f");
-    // The first update reads an accumulator that nothing wrote yet: poison, which is NaN.
+    // The first update reads an accumulator that nothing wrote yet: the fill of fresh memory, which is a NaN.
     session.until("a NaN", |screen| {
         screen.contains("not finite: task 0x0000000200000003, argument 3 before, [0]")
-            && screen.contains("[0] = NaN")
+            && screen.contains("[0] = unwritten")
     });
     session.press("q");
     assert_eq!(session.end().0, Some(0));
@@ -271,10 +271,10 @@ fn a_dump_without_records_answers_every_key() {
 fn the_picture_in_the_documentation_is_what_the_browser_shows() {
     let home = recorded("paged_attention --case CaseSmall1");
     let (mut session, _) = Session::start(home.path(), "vt100", 120, 30);
-    session.until("marks", |screen| screen.contains(" NaN┃"));
+    session.until("marks", |screen| screen.contains(" unwr┃"));
     session.press("/UP\r\t\x1b[B\x1b[B\t");
-    let values =
-        session.until("values", |screen| screen.contains("┏ before input 2") && screen.contains("NaN 256"));
+    let values = session
+        .until("values", |screen| screen.contains("┏ before input 2") && screen.contains("unwritten 256"));
     session.press("m");
     let heat = session.until("a heat map", |screen| screen.contains("[heat map]") && screen.contains('▒'));
     session.press("q");
@@ -291,7 +291,7 @@ fn without_a_terminal_there_is_no_browser() {
     assert_eq!((ended.code, ended.stdout.as_str()), (2, ""));
     assert_eq!(
         ended.stderr,
-        "error: argus tui needs a terminal, stdout is none\n\n\
+        "error: argus tui needs a terminal, stdout is not one\n\n\
          hint: `argus view` prints records as text, JSON or CSV into any file or pipe\n"
     );
 }

@@ -415,8 +415,8 @@ fn an_argument_file_stands_for_a_dump() {
         ),
     );
     let object: Value = serde_json::from_str(&ended.stdout).expect("one JSON object");
-    assert_eq!((ended.code, &object["status"]), (0, &json!("written")), "{object:#}");
-    assert_eq!(object["schema"], "argus-workspace-1");
+    assert_eq!((ended.code, &object["verdict"]), (0, &json!("written")), "{object:#}");
+    assert_eq!(object["schema"], "argus-workspace-2");
     assert_eq!((&object["workspace"], &object["task_id"]), (&json!("made"), &Value::Null));
     assert_eq!(object["from"], json!({ "kind": "arguments", "name": "args.json" }));
     assert_eq!(object["arguments"][1]["value_bits"], "0x40");
@@ -554,7 +554,7 @@ fn what_makes_no_sense_is_exit_code_2_and_writes_nothing() {
         (format!("{source} --runtime xyz"), "there is no runtime 'xyz'"),
         // The task.
         (
-            source.replace("--task 1", "--task 7"),
+            source.replace("--task 1", "--task 0x7"),
             "there is no task 0x7; there are 0x0 (add), 0x1 (add_scalar",
         ),
         (source.replace("--task 1", ""), "no task is named; there are 0x0 (add), 0x1 (add_scalar"),
@@ -615,7 +615,7 @@ fn what_makes_no_sense_is_exit_code_2_and_writes_nothing() {
         assert!(ended.stderr.matches("os error").count() <= 1, "said twice: {}", ended.stderr);
         let ended = argus_in(here, &format!("{line} --json"));
         let object: Value = serde_json::from_str(&ended.stdout).expect("one JSON object");
-        assert_eq!((ended.code, &object["status"]), (2, &json!("error")), "argus {line} --json");
+        assert_eq!((ended.code, &object["verdict"]), (2, &json!("error")), "argus {line} --json");
     }
     assert!(tree(here) == before, "nothing was written");
 }
@@ -738,7 +738,7 @@ fn without_msprof_collecting_says_what_is_missing_and_leaves_the_workspace() {
 
     let ended = toolkit.argus(&format!("{line} --force --json"), false, &ROOTS[..1]);
     let object: Value = serde_json::from_str(&ended.stdout).expect("one JSON object");
-    assert_eq!((ended.code, &object["status"]), (1, &json!("not-collected")));
+    assert_eq!((ended.code, &object["verdict"]), (1, &json!("not-collected")));
     assert_eq!(object["missing"], json!(["msprof is not on the PATH", "SIMPLER_ROOT is not set"]));
     assert!(
         object["error"].as_str().unwrap().starts_with("cannot collect, because msprof is not"),
@@ -763,7 +763,7 @@ fn with_msprof_it_is_run_and_its_export_is_checked() {
     );
     let ended = toolkit.argus(&format!("{line} --force --json"), true, &ROOTS);
     let object: Value = serde_json::from_str(&ended.stdout).expect("one JSON object");
-    assert_eq!((ended.code, &object["status"]), (0, &json!("collected")), "{object:#}");
+    assert_eq!((ended.code, &object["verdict"]), (0, &json!("collected")), "{object:#}");
     assert_eq!(object["collected"]["symbol"], "replay_entry");
     let table = "made/insight_export/OPPROF_2/simulator/core0.veccore0/core0.veccore0_instr_exe_0.csv";
     assert_eq!(object["collected"]["instruction_tables"], json!([table]));

@@ -115,7 +115,7 @@ fn what_matches_nothing_says_what_there_is() {
     let home = Home::new();
     for (filter, message) in [
         ("--task 0x99", "no record has task=0x99; there are 0x0000000200000000, 0x0000000200000001, "),
-        ("--task zebra", "task=zebra makes no sense: a task is an id such as 0x200000001, "),
+        ("--task zebra", "task=zebra is not valid: a task is an id such as 0x200000001, "),
         (
             "--task 200000001",
             "no record has task=200000001; there are 12 tasks, counted from 0; an id begins with 0x",
@@ -124,11 +124,11 @@ fn what_matches_nothing_says_what_there_is() {
         ("--task XX:0", "no record has task=XX:0; there are PV, QK, SF, UP\n"),
         ("--kernel SFF", "no record has kernel=SFF; there are PV, QK, SF, UP\n\nhint: did you mean 'SF'?\n"),
         ("--func-id 9", "no record has func-id=9; there are 0, 1, 2, 3\n"),
-        ("--func-id -1", "func-id=-1 makes no sense: a func_id is a number from 0 to 1023"),
-        ("--stage during", "stage=during makes no sense: a stage is before, after, "),
-        ("--role out", "role=out makes no sense: a role is input, output or inout"),
+        ("--func-id -1", "func-id=-1 is not valid: a func_id is a number from 0 to 1023"),
+        ("--stage during", "stage=during is not valid: a stage is before, after, "),
+        ("--role out", "role=out is not valid: a role is input, output or inout"),
         ("--arg 99", "no record has arg=99; there are 0, 1, 2, 3, 4, 5, 6, 7, 8\n"),
-        ("--kind x", "kind=x makes no sense: a kind is tensor or scalar"),
+        ("--kind x", "kind=x is not valid: a kind is tensor or scalar"),
         ("--dtype FLOAT16", "no record has dtype=FLOAT16; there are BFLOAT16, FLOAT32, "),
         ("--index 100", "no record has index=100; there are 0 to 71\n"),
         ("--min-size 1GiB", "no record has min-size=1GiB; they have 0 to 1024 bytes\n"),

@@ -47,8 +47,8 @@ fn the_table_of_statistics_is_short_and_exact() {
     let home = Home::foreign();
     let text = home.good(&format!("stats {APRIL} --func-id 0"));
     let expected = "\
-INDEX  TASK                KERNEL  STAGE   ARG  DTYPE     MIN  MAX  MEAN  STD      ZERO  NAN  INF  DISTINCT
-0      0x0000000000000000  0       before  0    FLOAT32   0.5  3.   1.75  0.853913  0     0    0    6 values
+INDEX  TASK                KERNEL  STAGE   ARG  DTYPE     MIN  MAX  MEAN  STD      ZERO  UNWRITTEN  NAN  INF  DISTINCT
+0      0x0000000000000000  0       before  0    FLOAT32   0.5  3.   1.75  0.853913  0     0  0    0    6 values
 ";
     let first = |text: &str| {
         text.lines()
@@ -103,7 +103,7 @@ fn sound_dumps_are_0_and_defects_are_1() {
     let home = Home::new();
     for dump in ["ours", JUNE, AUGUST] {
         let object = home.json(&format!("verify {dump}"));
-        assert_eq!(object["sound"], true, "{object}");
+        assert_eq!(object["verdict"], "sound", "{object}");
         assert!(home.good(&format!("verify {dump}")).contains("\nSOUND"));
     }
     // It says itself that it lost records, and that payloads are truncated or overwritten.
@@ -120,7 +120,7 @@ fn sound_dumps_are_0_and_defects_are_1() {
     assert!(ended.stdout.contains("\nDEFECTIVE  "), "{}", ended.stdout);
     let ended = home.argus("verify ours --json");
     let object: Value = serde_json::from_str(&ended.stdout).unwrap();
-    assert_eq!((ended.code, &object["sound"]), (1, &json!(false)));
+    assert_eq!((ended.code, &object["verdict"]), (1, &json!("defective")));
     let defects = object["defects"].as_array().unwrap();
     assert!(defects.iter().any(|defect| defect["record"] == 1 && defect["severity"] == "defect"));
     home.bad("verify nowhere", 2);

@@ -165,7 +165,7 @@ fn slices_are_those_of_numpy() {
         assert!(message.contains(reason), "{line}: {message}");
         let ended = home.argus(&format!("view ours {line} --json"));
         let object: Value = serde_json::from_str(&ended.stdout).unwrap();
-        assert_eq!((ended.code, &object["status"]), (2, &json!("error")), "{line}");
+        assert_eq!((ended.code, &object["verdict"]), (2, &json!("error")), "{line}");
     }
 }
 
