@@ -10,6 +10,7 @@
 //! A flag wins over a variable, a variable over the file. The file is `ARGUS_CONFIG`, or else
 //! `argus/config.toml` in `XDG_CONFIG_HOME` or `~/.config`.
 
+use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 use std::sync::OnceLock;
 
@@ -127,7 +128,10 @@ fn file_place(variable: &dyn Fn(&str) -> Option<String>) -> Option<(PathBuf, boo
 fn load(path: &Path, named: bool) -> anyhow::Result<Option<File>> {
     let cannot = || format!("cannot read the configuration {}", path.display());
     let text = match std::fs::read_to_string(path) {
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound && !named => return Ok(None),
+        // Another user's home, for instance: what was not asked for need not be readable.
+        Err(error) if !named && matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) => {
+            return Ok(None);
+        }
         text => text.with_context(cannot)?,
     };
     // The error of the library shows the line and ends with a line break.

@@ -16,7 +16,7 @@ fn conditions_combine_by_and() {
     ours(directory.path());
     let dump = Dump::open(directory.path()).unwrap();
     for (text, expected) in [
-        ("task=7", &[0, 1, 2, 3, 4, 5][..]),
+        ("task=0x7", &[0, 1, 2, 3, 4, 5][..]),
         ("task=0x0000000000000009", &[6]),
         ("task=000000000000000*", &[0, 1, 2, 3, 4, 5, 6]),
         ("task=8..a", &[6]),
@@ -33,7 +33,7 @@ fn conditions_combine_by_and() {
         ("min-size=16", &[0, 1, 5]),
         ("max-size=8", &[2, 3, 4, 6]),
         ("nan=true", &[2, 4]),
-        ("nan=false,kind=tensor,task=7", &[0, 1, 5]),
+        ("nan=false,kind=tensor,task=0x7", &[0, 1, 5]),
     ] {
         assert_eq!(select(&dump, text).as_deref(), Ok(expected), "{text}");
     }
@@ -56,7 +56,7 @@ fn nan_is_looked_for_in_payloads_when_nobody_counted() {
 fn what_matches_nothing_lists_what_there_is() {
     let august = Dump::open(&data("august")).unwrap();
     for (text, expected) in [
-        ("task=1", "no record has task=1; there are 0x0000000100000002, 0x0000000100000003"),
+        ("task=0x1", "no record has task=0x1; there are 0x0000000100000002, 0x0000000100000003"),
         ("kernel=QK", "no record has kernel=QK; there are 0+1"),
         ("func-id=9", "no record has func-id=9; there are 0, 1"),
         ("arg=99", "no record has arg=99; there are 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 and 4 more"),

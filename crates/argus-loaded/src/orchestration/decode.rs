@@ -31,21 +31,44 @@ pub unsafe fn text(text: *const c_char) -> Option<String> {
     (!text.is_null()).then(|| unsafe { CStr::from_ptr(text) }.to_string_lossy().into_owned())
 }
 
+/// What is wrong with something that an object handed over. It becomes the text of a fatal error.
+#[derive(Debug, thiserror::Error)]
+#[error("{0}")]
+pub struct Malformed(String);
+
+impl From<&str> for Malformed {
+    fn from(text: &str) -> Malformed {
+        Malformed(text.into())
+    }
+}
+
+impl From<String> for Malformed {
+    fn from(text: String) -> Malformed {
+        Malformed(text)
+    }
+}
+
+impl From<Malformed> for String {
+    fn from(malformed: Malformed) -> String {
+        malformed.0
+    }
+}
+
 /// A tensor as the object describes it, with what follows from shape and strides worked out again.
 ///
 /// # Safety
 /// `tensor` must point to a descriptor, or be null.
-pub unsafe fn tensor(tensor: *const Tensor) -> Result<Tensor, String> {
+pub unsafe fn tensor(tensor: *const Tensor) -> Result<Tensor, Malformed> {
     if tensor.is_null() {
         return Err("a tensor is a null pointer".into());
     }
     // SAFETY: by the caller's promise. Every bit pattern is a descriptor; alignment is not relied on.
     let mut tensor = unsafe { tensor.read_unaligned() };
     if tensor.ndims == 0 || tensor.ndims as usize > MAX_DIMS {
-        return Err(format!("a tensor has 1 to {MAX_DIMS} dimensions, not {}", tensor.ndims));
+        return Err(format!("a tensor has 1 to {MAX_DIMS} dimensions, not {}", tensor.ndims).into());
     }
     if tensor.dtype().is_none() {
-        return Err(format!("there is no element type {}", tensor.dtype));
+        return Err(format!("there is no element type {}", tensor.dtype).into());
     }
     let (mut extent, mut row_major, mut contiguous) = (1u64, 1u64, true);
     for (&dim, &stride) in tensor.shape().iter().zip(tensor.stride()).rev() {
@@ -68,14 +91,14 @@ pub unsafe fn tensor(tensor: *const Tensor) -> Result<Tensor, String> {
 ///
 /// # Safety
 /// `info` must point to a create-info, or be null.
-unsafe fn create_info(info: *const abi::CreateInfo) -> Result<TensorCreateInfo, String> {
+unsafe fn create_info(info: *const abi::CreateInfo) -> Result<TensorCreateInfo, Malformed> {
     if info.is_null() {
         return Err("a create-info is a null pointer".into());
     }
     // SAFETY: by the caller's promise; all its fields are numbers.
     let info = unsafe { info.read_unaligned() };
     let Some(shape) = info.shapes.get(..info.ndims as usize) else {
-        return Err(format!("a tensor has 1 to {MAX_DIMS} dimensions, not {}", info.ndims));
+        return Err(format!("a tensor has 1 to {MAX_DIMS} dimensions, not {}", info.ndims).into());
     };
     let dtype =
         DType::from_raw(info.dtype).ok_or_else(|| format!("there is no element type {}", info.dtype))?;
@@ -109,7 +132,7 @@ pub unsafe fn task_args(args: &abi::TaskArgs, limits: ArgLimits) -> Arg {
         let added = unsafe { add_tensor(arg.clone(), item, kind) };
         arg = match added {
             Ok(arg) => arg,
-            Err(error) => return arg.refuse(error),
+            Err(error) => return arg.refuse(error.into()),
         };
     }
     // SAFETY: by the caller's promise.
@@ -134,13 +157,13 @@ pub unsafe fn task_args(args: &abi::TaskArgs, limits: ArgLimits) -> Arg {
     match unsafe { predicate(args.predicate) } {
         Ok(Some(predicate)) => arg.only_if(predicate),
         Ok(None) => arg,
-        Err(error) => arg.refuse(error),
+        Err(error) => arg.refuse(error.into()),
     }
 }
 
 /// # Safety
 /// `item` must point to what `kind` says.
-unsafe fn add_tensor(arg: Arg, item: *const std::ffi::c_void, kind: u8) -> Result<Arg, String> {
+unsafe fn add_tensor(arg: Arg, item: *const std::ffi::c_void, kind: u8) -> Result<Arg, Malformed> {
     const OUTPUT: u8 = TensorArgType::Output as u8;
     if kind == OUTPUT {
         // SAFETY: by the caller's promise.
@@ -153,13 +176,13 @@ unsafe fn add_tensor(arg: Arg, item: *const std::ffi::c_void, kind: u8) -> Resul
         2 => Ok(arg.inout(&tensor)),
         3 => Ok(arg.output(&tensor)),
         4 => Ok(arg.no_dep(&tensor)),
-        other => Err(format!("there is no kind of argument {other}")),
+        other => Err(format!("there is no kind of argument {other}").into()),
     }
 }
 
 /// # Safety
 /// `predicate` must point to a condition, or be null.
-unsafe fn predicate(predicate: *const abi::Predicate) -> Result<Option<Predicate>, String> {
+unsafe fn predicate(predicate: *const abi::Predicate) -> Result<Option<Predicate>, Malformed> {
     if predicate.is_null() {
         return Ok(None);
     }
@@ -173,7 +196,7 @@ unsafe fn predicate(predicate: *const abi::Predicate) -> Result<Option<Predicate
         4 => Comparison::Less,
         5 => Comparison::GreaterOrEqual,
         6 => Comparison::LessOrEqual,
-        other => return Err(format!("there is no comparison {other}")),
+        other => return Err(format!("there is no comparison {other}").into()),
     };
     let index = indices.get(..ndims as usize).ok_or("a condition has too many indices")?.to_vec();
     // SAFETY: by the caller's promise.

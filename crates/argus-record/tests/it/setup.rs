@@ -92,7 +92,10 @@ impl Subject {
         let request = RecordRequest { level: Some(argus_facts::Level::Hybrid), ..RecordRequest::default() };
         let dump = self.record(&A2A3SIM, &request).complete("hybrid");
         model.assert_facts(&dump, "hybrid");
-        assert!(dump.records.iter().all(|record| record.payload.is_none()), "nothing is marked");
+        // One scene marks tensors, and the tests of levels look at it.
+        if self.names.scene != "dump_tensor_example" {
+            assert!(dump.records.iter().all(|record| record.payload.is_none()), "nothing is marked");
+        }
     }
 }
 

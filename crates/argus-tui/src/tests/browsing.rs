@@ -269,6 +269,6 @@ fn the_last_verdict_is_in_the_first_line() {
 fn what_was_never_written_is_not_called_nan() {
     let mut memory = Memory::with(&["QK"]);
     memory.add(record(1, 0, &[3]), [f32s(&[1.0, f32::NAN]), vec![0xff; 4]].concat());
-    let text = Rig::new(memory, 100, 22).text();
+    let text = Rig::new(memory, 130, 22).text();
     assert!(text.contains("1. unwritten 1 NaN 1") || text.contains("all 1. unwritten 1 NaN 1"), "{text}");
 }

@@ -185,7 +185,7 @@ out     FAIL            3           2            inf         2            inf
 FAIL  outputs differ by more than rtol 2.5e-1, atol 0e0, first in round 2 of 2
       first: out[1] is 2.75, expected 2
       2 of the 3 elements of out differ; 1 NaN in the output
-next: argus run vector_example --case default --dump-tensor
+next: argus run vector_example --case default --runtime trb --dump-tensor
 ";
         assert!(text.ends_with(expected), "{text}");
         assert!(text.contains("time      min 3.000ms, median 4.000ms, max 5.000ms over 2 rounds"), "{text}");

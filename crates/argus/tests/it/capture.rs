@@ -134,7 +134,7 @@ fn an_interrupted_run_keeps_what_it_captured() {
     assert!(Command::new("kill").args(["-INT", &child.id().to_string()]).status().unwrap().success());
     let ended = child.wait_with_output().unwrap();
     let stderr = String::from_utf8(ended.stderr).unwrap();
-    assert_eq!(ended.status.code(), Some(1), "{stderr}");
+    assert_eq!(ended.status.code(), Some(130), "{stderr}");
     assert!(stderr.contains("interrupted"), "{stderr}");
     let dump = home.path().join("run/tensor_dump");
     let manifest = json(&dump.join("tensor_dump.json"));

@@ -173,7 +173,7 @@ fn a_dump_is_browsed_with_keys_and_the_terminal_is_whole_afterwards() {
     let (mut session, before) = Session::start(home.path(), "xterm-256color", 110, 30);
     let first =
         session.until("tasks", |screen| screen.contains("done add_scalar") && screen.contains("all 2."));
-    assert!(first.starts_with("argus tui  run/tensor_dump  vector_example"), "{first}");
+    assert!(first.starts_with("argus tui  run: pass  run/tensor_dump  vector_example"), "{first}");
     // The scene computes (a + b + 1)(a + b + 2) + (a + b) with a = 2 and b = 3: 47, last by the last task.
     session.press("G\tG");
     session.until("the output", |screen| screen.contains("[0] = 47.0"));
@@ -217,7 +217,7 @@ fn a_terminal_of_any_size_will_do_and_a_larger_one_is_used() {
     let small = session.until("two tasks", |screen| screen.contains(" 0x0000000100000000"));
     assert_eq!(
         small,
-        "argus tui  run/tenso\n>0x0000000000000000\n 0x0000000100000000\n\n? help  q quit  Tab\n"
+        "argus tui  run: pass\n>0x0000000000000000\n 0x0000000100000000\n\n? help  q quit  Tab\n"
     );
     for (columns, rows) in [(10, 3), (1, 1), (200, 50), (3, 2), (90, 24)] {
         resize(&session.terminal, columns, rows);
