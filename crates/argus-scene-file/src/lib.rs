@@ -40,7 +40,7 @@
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`file`] | what is written in a file |
+//! | [`file`](mod@file) | what is written in a file |
 //! | [`load`](mod@load) | from a file to a scene |
 //! | [`inputs`] | arguments and expected outputs of a case |
 //! | [`program`] | sources compiled and loaded |

@@ -1,38 +1,38 @@
 //! The command-line tool, as a library: `main` is all of it, and a binary of any crate can be it.
 //!
 //! Each command is a function from its arguments to what it has to say; printing and exit codes are decided
-//! here and in [`output`], once for all commands.
+//! here and in `output`, once for all commands.
 //!
 //! | module | subject |
 //! |---|---|
-//! | [`cli`] | the arguments, as typed |
-//! | [`list`] | `argus list` |
-//! | [`run`] | `argus run`: from arguments to a played case |
-//! | [`new`](mod@new) | `argus new`: a small project to start from |
-//! | [`capture`] | `argus run --dump-...`: from the flags to a recorded run |
-//! | [`carried`] | the scene that a dump carries |
-//! | [`scene_files`] | scenes from files: which compiler, where messages go, what helps |
-//! | [`interrupt`] | Ctrl-C ends a run in order |
-//! | [`progress`] | progress of a long run, on a terminal only |
-//! | [`input`] | from what was typed to an open dump and some of its records |
-//! | [`view`] | `argus view`: records as a table, tensors as text |
-//! | [`tui`] | `argus tui`: a dump in the browser |
-//! | [`stats`], [`verify`] | `argus stats`, `argus verify` |
-//! | [`export`] | `argus export`, `argus convert` |
-//! | [`find`] | `argus find`, `argus diff` |
-//! | [`replay`] | `argus replay` |
-//! | [`trace`] | `argus trace`, and the timeline of a run |
-//! | [`dumps`] | `argus dumps`: runs listed and removed |
-//! | [`doctor`] | `argus doctor`: what this machine has |
-//! | [`shell`] | `argus completions`, `argus man` |
-//! | [`settings`] | defaults from the environment and a file |
-//! | [`schema`] | names and versions of JSON objects |
-//! | [`bar`] | progress of other long work |
-//! | [`report`] | what `argus run` tells, as text and as JSON |
-//! | [`table`] | tables without lines |
-//! | [`threads`] | the threads of loops that run on every processor |
-//! | [`failure`] | why a command failed, with a hint and an exit code |
-//! | [`output`] | the only place that writes to stdout and stderr |
+//! | `cli` | the arguments, as typed |
+//! | `list` | `argus list` |
+//! | `run` | `argus run`: from arguments to a played case |
+//! | `new` | `argus new`: a small project to start from |
+//! | `capture` | `argus run --dump-...`: from the flags to a recorded run |
+//! | `carried` | the scene that a dump carries |
+//! | `scene_files` | scenes from files: which compiler, where messages go, what helps |
+//! | `interrupt` | Ctrl-C ends a run in order |
+//! | `progress` | progress of a long run, on a terminal only |
+//! | `input` | from what was typed to an open dump and some of its records |
+//! | `view` | `argus view`: records as a table, tensors as text |
+//! | `tui` | `argus tui`: a dump in the browser |
+//! | `stats`, `verify` | `argus stats`, `argus verify` |
+//! | `export` | `argus export`, `argus convert` |
+//! | `find` | `argus find`, `argus diff` |
+//! | `replay` | `argus replay` |
+//! | `trace` | `argus trace`, and the timeline of a run |
+//! | `dumps` | `argus dumps`: runs listed and removed |
+//! | `doctor` | `argus doctor`: what this machine has |
+//! | `shell` | `argus completions`, `argus man` |
+//! | `settings` | defaults from the environment and a file |
+//! | `schema` | names and versions of JSON objects |
+//! | `bar` | progress of other long work |
+//! | `report` | what `argus run` tells, as text and as JSON |
+//! | `table` | tables without lines |
+//! | `threads` | the threads of loops that run on every processor |
+//! | `failure` | why a command failed, with a hint and an exit code |
+//! | `output` | the only place that writes to stdout and stderr |
 #![forbid(unsafe_code)]
 
 mod bar;

@@ -305,7 +305,7 @@ fn substitutes_take_the_place_of_what_was_not_captured() {
     let good = npy("good.npy", &header("<f4", &shape), &floats(&ramp));
     assert_eq!(result(&[&good, "1=zero"]), floats(&ramp));
     let says = |text: &str| with_causes(&substituted(&recorded, &task, &[text, "1=zero"]).unwrap_err());
-    let doubles = npy("doubles.npy", &header("<f8", &shape), &vec![0; size as usize * 8]);
+    let doubles = npy("doubles.npy", &header("<f8", &shape), &vec![0; size * 8]);
     assert!(
         says(&doubles).ends_with("its elements are <f8, FLOAT32 is written as <f4"),
         "{}",

@@ -1,6 +1,6 @@
 //! tensormap_and_ringbuffer: edges follow from overlapping views, memory comes from rings.
 //!
-//! The same builder makes host-built graphs of tensors: then nothing runs before [`Trb::start`].
+//! The same builder makes host-built graphs of tensors: then nothing runs before it is started.
 
 mod data;
 mod inner_graph;

@@ -120,7 +120,7 @@ fn each_option_is_documented() {
                     !rest.starts_with(|sign: char| sign.is_ascii_alphanumeric() || sign == '-')
                 })
             };
-            assert!(documented.iter().any(|text| named(text)), "argus {command} {option} is in README.md");
+            assert!(documented.iter().any(named), "argus {command} {option} is in README.md");
         }
     }
     assert!(seen > 100, "{seen} options were looked for");
