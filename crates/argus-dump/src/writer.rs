@@ -160,7 +160,8 @@ impl DumpWriter {
             // The collector gave up inside an argument.
             self.files.payload.abandon();
         }
-        self.tasks.sort_by_key(|task| task.task_id);
+        // A task starts on one ring and completes on another: entries come in no order, but know their time.
+        self.tasks.sort_by_key(|task| (task.task_id, task.finished_ns));
         keep_last(&mut self.tasks);
         self.edges.sort_unstable();
         self.edges.dedup();
@@ -305,7 +306,7 @@ fn saved(content: Bytes) -> Saved {
     saved
 }
 
-/// Keeps the last of several entries of one task; `tasks` is sorted by id, equal ids in their order.
+/// Keeps the last of several entries of one task; `tasks` is sorted by id and time.
 fn keep_last(tasks: &mut Vec<TaskRecord>) {
     tasks.dedup_by(|later, earlier| {
         let same = later.task_id == earlier.task_id;

@@ -33,7 +33,8 @@ impl Graph {
     /// Puts the parts in order. Of several descriptions of a task the last one counts.
     pub fn new(mut kernels: Vec<KernelInfo>, mut tasks: Vec<TaskInfo>, mut edges: Vec<Edge>) -> Graph {
         kernels.sort_by_key(|kernel| kernel.func_id);
-        tasks.sort_by_key(|task| task.id);
+        // The last of several entries of a task counts, by time: they may come from different rings.
+        tasks.sort_by_key(|task| (task.id, task.finished_ns));
         tasks.dedup_by(|later, earlier| {
             let same = later.id == earlier.id;
             if same {

@@ -46,7 +46,7 @@ pub(super) struct JournalEnd {
 struct Found {
     /// Task, then stage, argument and role, then entry.
     arguments: Vec<(u64, u32, u32)>,
-    tasks: Vec<(u64, u32)>,
+    tasks: Vec<(u64, u64, u32)>,
     kernels: Vec<KernelInfo>,
     losses: Losses,
     ended: Option<Ending>,
@@ -173,7 +173,7 @@ fn find(path: &Path, journal: &Journal, entries: std::ops::Range<usize>) -> Resu
                 if TaskState::from_raw(record.state).is_none() {
                     return Err(refuse("state", record.state.into(), "0 to 2"));
                 }
-                found.tasks.push((record.task_id, number as u32));
+                found.tasks.push((record.task_id, record.finished_ns, number as u32));
             }
             Some(Entry::Edges(record)) => {
                 if let Err(reason) = record.edges() {
@@ -208,8 +208,8 @@ fn find(path: &Path, journal: &Journal, entries: std::ops::Range<usize>) -> Resu
     Ok(found)
 }
 
-/// For each argument the last entry about its task; both lists are sorted.
-fn describe(arguments: &[(u64, u32, u32)], tasks: &[(u64, u32)]) -> Vec<u32> {
+/// For each argument the last entry about its task, by time; both lists are sorted.
+fn describe(arguments: &[(u64, u32, u32)], tasks: &[(u64, u64, u32)]) -> Vec<u32> {
     let mut next = 0;
     let mut last = None;
     let mut entries = Vec::with_capacity(arguments.len());
@@ -218,7 +218,7 @@ fn describe(arguments: &[(u64, u32, u32)], tasks: &[(u64, u32)]) -> Vec<u32> {
             last = Some(tasks[next]);
             next += 1;
         }
-        entries.push(last.filter(|task| task.0 == task_id).map_or(NO_TASK, |task| task.1));
+        entries.push(last.filter(|task| task.0 == task_id).map_or(NO_TASK, |task| task.2));
     }
     entries
 }
