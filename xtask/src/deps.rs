@@ -71,7 +71,7 @@ const ALLOWED: &[(&str, Allowed)] = &[
             "argus-scenes",
         ]),
     ),
-    ("argus-arrays", Allowed::Only(&["argus-abi"])),
+    ("argus-arrays", Allowed::Only(&["argus-abi", "argus-files"])),
     ("argus-compile", Allowed::Only(&["argus-abi", "argus-chip", "argus-files"])),
     (
         "argus-loaded",

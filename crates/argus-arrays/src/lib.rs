@@ -28,8 +28,7 @@
 
 pub mod npy;
 
-use std::fs::{self, File};
-use std::io::{self, Read};
+use std::io;
 use std::path::Path;
 
 use argus_abi::DType;
@@ -61,8 +60,6 @@ pub enum Elements {
 pub enum ArrayError {
     #[error(transparent)]
     Io(#[from] io::Error),
-    #[error("it is not a regular file")]
-    NotRegular,
     #[error("its name ends neither in .npy nor in .safetensors")]
     Format,
     #[error(transparent)]
@@ -91,14 +88,9 @@ pub fn read(path: &Path, key: Option<&str>) -> Result<Array, ArrayError> {
     }
 }
 
-/// The bytes of a regular file. Opening a FIFO could wait for ever, so it is looked at first.
+/// The bytes of a regular file of any length: an array may be as large as memory.
 fn content(path: &Path) -> Result<Vec<u8>, ArrayError> {
-    if !fs::metadata(path)?.is_file() {
-        return Err(ArrayError::NotRegular);
-    }
-    let mut bytes = Vec::new();
-    File::open(path)?.read_to_end(&mut bytes)?;
-    Ok(bytes)
+    Ok(argus_files::read(path, u64::MAX)?)
 }
 
 fn from_safetensors(file: &[u8], key: Option<&str>) -> Result<Array, ArrayError> {

@@ -17,8 +17,6 @@ use xxhash_rust::xxh3::xxh3_128;
 pub const SCENE_DIRECTORY: &str = "scene";
 const INDEX: &str = "origin.json";
 const SCHEMA: &str = "argus-scene-origin-1";
-/// More than the sources of any scene.
-const LARGEST: u64 = 64 << 20;
 
 /// Why the sources in a dump cannot be used.
 #[derive(Debug, Error)]
@@ -110,11 +108,8 @@ fn place(number: usize, name: &str) -> PathBuf {
 
 fn content(path: &Path) -> Result<String, OriginError> {
     let unreadable = |source| OriginError::Read { path: path.into(), source };
-    let facts = fs::metadata(path).map_err(unreadable)?;
-    if !facts.is_file() || facts.len() > LARGEST {
-        return Err(OriginError::Index { path: path.into(), what: "not a source file" });
-    }
-    fs::read_to_string(path).map_err(unreadable)
+    let bytes = argus_files::read(path, argus_files::LARGEST_TEXT).map_err(unreadable)?;
+    String::from_utf8(bytes).map_err(|_| OriginError::Index { path: path.into(), what: "not text" })
 }
 
 fn checksum(text: &str) -> String {

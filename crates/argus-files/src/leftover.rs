@@ -1,7 +1,7 @@
 //! What processes that were killed left behind.
 //!
-//! A name that is not final holds the number of the process that made it. Whoever writes beside it next, and finds that
-//! there is no such process any more, removes it.
+//! A name that is not final holds the number of the process that made it. The next process that writes beside
+//! it removes it if that process is gone.
 
 use std::fs;
 use std::path::Path;
@@ -28,7 +28,7 @@ pub(crate) fn sweep(directory: &Path, before: &str) {
         if Path::new(&format!("/proc/{process}")).exists() {
             continue;
         }
-        // Best effort: what cannot be removed stays, and harms nobody.
+        // Best effort: what cannot be removed stays, and does no harm.
         let path = entry.path();
         let _ = match entry.file_type() {
             Ok(kind) if kind.is_dir() => fs::remove_dir_all(path),

@@ -79,7 +79,7 @@ use crate::failure::Failure;
 /// These are the scenes that commands know by name. A crate with scenes of its own makes its own tool:
 ///
 /// ```no_run
-/// # fn my_scene() -> argus_scene::Scene { unimplemented!() }
+/// # fn my_scene() -> argus_scene::Scene { argus_scene::Scene::new("mine", "a scene of this crate") }
 /// fn main() -> std::process::ExitCode {
 ///     argus::main([my_scene()])
 /// }

@@ -50,7 +50,7 @@ impl Found {
 /// Whom a task that writes waits for, among those whose bytes it touches.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum WaitsFor {
-    Nobody,
+    Nothing,
     Writers,
     WritersAndReaders,
 }
@@ -128,7 +128,7 @@ impl TensorMap {
     pub fn add_writer(&mut self, allocation: u64, view: &Tensor, task: &Arc<Task>, waits: WaitsFor) {
         let mut dropped = 0;
         self.add(allocation, |at| {
-            if waits != WaitsFor::Nobody {
+            if waits != WaitsFor::Nothing {
                 dropped += at.writers.drop_covered(view, task.id);
             }
             if waits == WaitsFor::WritersAndReaders {

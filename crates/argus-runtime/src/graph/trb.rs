@@ -298,7 +298,7 @@ impl Trb {
             return;
         }
         let waits = match (automatic, complete) {
-            (false, _) => WaitsFor::Nobody,
+            (false, _) => WaitsFor::Nothing,
             (true, false) => WaitsFor::Writers,
             (true, true) => WaitsFor::WritersAndReaders,
         };
@@ -307,7 +307,7 @@ impl Trb {
                 TensorArgType::Input => self.map.add_reader(*allocation, tensor, task),
                 TensorArgType::Inout => self.map.add_writer(*allocation, tensor, task, waits),
                 TensorArgType::OutputExisting => {
-                    let waits = if complete { waits } else { WaitsFor::Nobody };
+                    let waits = if complete { waits } else { WaitsFor::Nothing };
                     self.map.add_writer(*allocation, tensor, task, waits);
                 }
                 TensorArgType::Output | TensorArgType::NoDep => {}

@@ -36,7 +36,7 @@ impl Naive {
             let covered = *at == allocation && view.overlap(&entry.view) == Overlap::Covers;
             !covered || entry.task.id == task.id
         };
-        if waits != WaitsFor::Nobody {
+        if waits != WaitsFor::Nothing {
             self.writers.retain(keep);
         }
         if waits == WaitsFor::WritersAndReaders {
@@ -160,7 +160,7 @@ fn run(steps: &[Step], history: bool) -> Result<(), TestCaseError> {
             Step::Write(buffer, view, waits) => {
                 let (task, at, view) = (task(), ADDRS[*buffer], view.make(*buffer));
                 let waits = match waits {
-                    0 => WaitsFor::Nobody,
+                    0 => WaitsFor::Nothing,
                     1 => WaitsFor::Writers,
                     _ => WaitsFor::WritersAndReaders,
                 };
