@@ -2,6 +2,8 @@
 #ifndef ARGUS_DEVICE_HPP_
 #define ARGUS_DEVICE_HPP_
 
+#include <type_traits>
+
 #include "argus/bound.hpp"
 
 // Kernels may have given these other meanings before they include a header.
@@ -129,22 +131,23 @@ inline int64_t get_subblockid() { return argus::core->sub_block_id; }
 inline int64_t get_subblockdim() { return 1; }
 inline uint64_t get_sys_cnt() { return argus::engine->clock(argus::core); }
 
-// Words of global memory past the caches, which no simulated core has.
-template <typename T>
-inline void st_dev(T value, T *address, int = 0) {
-    __atomic_store_n(address, value, __ATOMIC_RELEASE);
+// Words of global memory past the caches, which no simulated core has. A value becomes the word's type.
+template <typename V, typename T>
+inline void st_dev(V value, T *address, int = 0) {
+    __atomic_store_n(address, static_cast<std::remove_volatile_t<T>>(value), __ATOMIC_RELEASE);
 }
 template <typename T>
-inline T ld_dev(T *address, int = 0) {
+inline std::remove_volatile_t<T> ld_dev(T *address, int = 0) {
     return __atomic_load_n(address, __ATOMIC_ACQUIRE);
 }
 constexpr int ATOMIC_NONE = 0;
 constexpr int ATOMIC_S32 = 1;
 constexpr int ATOMIC_SUM = 0;
-inline void set_st_atomic_cfg(int, int) {}
-template <typename T>
-inline void st_atomic(T value, T *address) {
-    __atomic_fetch_add(address, value, __ATOMIC_ACQ_REL);
+template <typename... T>
+inline void set_st_atomic_cfg(T...) {}
+template <typename V, typename T>
+inline void st_atomic(V value, T *address, int = 0) {
+    __atomic_fetch_add(address, static_cast<std::remove_volatile_t<T>>(value), __ATOMIC_ACQ_REL);
 }
 
 #endif  // ARGUS_DEVICE_HPP_

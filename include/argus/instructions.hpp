@@ -335,7 +335,7 @@ inline RecordEvent TGATHER(D &dst, S &src, argus::Site at = argus::Site::here())
 template <typename D, typename E, int Descending>
 inline RecordEvent TCI(D &dst, E start, argus::Site at = argus::Site::here()) {
     static_assert(D::Rows == 1, "TCI: the tile has one row");
-    static_assert(std::is_same_v<typename D::DType, E>, "TCI: start and tile have one type");
+    static_assert(std::is_integral_v<E> && sizeof(typename D::DType) == sizeof(E), "TCI: start and tile are integers of one size");
     argus::Issue(ARGUS_OP_TCI, at).tile(dst.tile).option(static_cast<int64_t>(start)).option(Descending).run();
     return {};
 }

@@ -174,6 +174,10 @@ typedef struct ArgusKernelTable {
     int32_t (*issue)(ArgusCore *core, const ArgusInstruction *instruction);
     /* Nanoseconds of a clock that only goes forward. */
     uint64_t (*clock)(ArgusCore *core);
+    /* For debuggers: a tile, or a tensor of the kernel's arguments (the 128 bytes of tensor.h), as text with one line
+     * for each row, at most so many rows and columns. Good until the next call on this thread. */
+    const char *(*show_tile)(ArgusCore *core, const ArgusTile *tile, uint32_t rows, uint32_t cols);
+    const char *(*show_tensor)(ArgusCore *core, const void *tensor, uint32_t rows, uint32_t cols);
 } ArgusKernelTable;
 
 /* What an object gives the engine. */

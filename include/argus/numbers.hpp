@@ -15,15 +15,13 @@ using float32_t = float;
 namespace argus {
 
 template <typename To, typename From>
-inline To bits_as(From from) {
+constexpr To bits_as(From from) {
     static_assert(sizeof(To) == sizeof(From), "bits have one width");
-    To to;
-    memcpy(&to, &from, sizeof(To));
-    return to;
+    return __builtin_bit_cast(To, from);
 }
 
 // f64 to f32 rounded to odd: what is rounded again afterwards is rounded once in effect.
-inline float narrow_to_odd(double x) {
+constexpr float narrow_to_odd(double x) {
     const float nearest = static_cast<float>(x);
     const double back = nearest;
     if (back == x || x != x) {
@@ -42,29 +40,30 @@ struct bfloat16_t {
     uint16_t bits;
 
     bfloat16_t() = default;
-    bfloat16_t(float x) {
-        const uint32_t wide = argus::bits_as<uint32_t>(x);
-        const uint32_t rounded = (wide + 0x7FFF + ((wide >> 16) & 1)) >> 16;
-        const bool nan = (wide & 0x7FFFFFFF) > 0x7F800000;
-        bits = static_cast<uint16_t>(nan ? (wide >> 16) | 0x40 : rounded);
-    }
-    bfloat16_t(double x) : bfloat16_t(argus::narrow_to_odd(x)) {}
-    bfloat16_t(half x) : bfloat16_t(static_cast<float>(x)) {}
+    constexpr bfloat16_t(float x) : bits(rounded(argus::bits_as<uint32_t>(x))) {}
+    constexpr bfloat16_t(double x) : bfloat16_t(argus::narrow_to_odd(x)) {}
+    constexpr bfloat16_t(half x) : bfloat16_t(static_cast<float>(x)) {}
     template <typename T, std::enable_if_t<std::is_integral_v<T>, int> = 0>
-    bfloat16_t(T x) : bfloat16_t(static_cast<double>(x)) {}
+    constexpr bfloat16_t(T x) : bfloat16_t(static_cast<double>(x)) {}
 
-    operator float() const { return argus::bits_as<float>(static_cast<uint32_t>(bits) << 16); }
+    constexpr operator float() const { return argus::bits_as<float>(static_cast<uint32_t>(bits) << 16); }
 
-    bfloat16_t operator-() const {
-        bfloat16_t result;
+    constexpr bfloat16_t operator-() const {
+        bfloat16_t result = *this;
         result.bits = bits ^ 0x8000;
         return result;
     }
-    bfloat16_t operator+() const { return *this; }
-    bfloat16_t &operator+=(bfloat16_t other) { return *this = bfloat16_t(float(*this) + float(other)); }
-    bfloat16_t &operator-=(bfloat16_t other) { return *this = bfloat16_t(float(*this) - float(other)); }
-    bfloat16_t &operator*=(bfloat16_t other) { return *this = bfloat16_t(float(*this) * float(other)); }
-    bfloat16_t &operator/=(bfloat16_t other) { return *this = bfloat16_t(float(*this) / float(other)); }
+    constexpr bfloat16_t operator+() const { return *this; }
+    constexpr bfloat16_t &operator+=(bfloat16_t other) { return *this = bfloat16_t(float(*this) + float(other)); }
+    constexpr bfloat16_t &operator-=(bfloat16_t other) { return *this = bfloat16_t(float(*this) - float(other)); }
+    constexpr bfloat16_t &operator*=(bfloat16_t other) { return *this = bfloat16_t(float(*this) * float(other)); }
+    constexpr bfloat16_t &operator/=(bfloat16_t other) { return *this = bfloat16_t(float(*this) / float(other)); }
+
+  private:
+    static constexpr uint16_t rounded(uint32_t wide) {
+        const bool nan = (wide & 0x7FFFFFFF) > 0x7F800000;
+        return static_cast<uint16_t>(nan ? (wide >> 16) | 0x40 : (wide + 0x7FFF + ((wide >> 16) & 1)) >> 16);
+    }
 };
 
 static_assert(sizeof(bfloat16_t) == 2 && std::is_trivial_v<bfloat16_t>, "kernels point to it and leave it uninitialised");
@@ -78,19 +77,19 @@ using OnlyBf16 = std::enable_if_t<std::is_same_v<T, bfloat16_t>, int>;
 
 // Templates, so that an operation with another type is that type's and not ambiguous.
 template <typename T, argus::OnlyBf16<T> = 0>
-inline T operator+(T a, T b) {
+constexpr T operator+(T a, T b) {
     return a += b;
 }
 template <typename T, argus::OnlyBf16<T> = 0>
-inline T operator-(T a, T b) {
+constexpr T operator-(T a, T b) {
     return a -= b;
 }
 template <typename T, argus::OnlyBf16<T> = 0>
-inline T operator*(T a, T b) {
+constexpr T operator*(T a, T b) {
     return a *= b;
 }
 template <typename T, argus::OnlyBf16<T> = 0>
-inline T operator/(T a, T b) {
+constexpr T operator/(T a, T b) {
     return a /= b;
 }
 

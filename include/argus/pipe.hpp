@@ -21,6 +21,8 @@ struct PipeEnd {
     uint32_t getTileId() const { return tile; }
     template <auto... Options>
     void record() {}
+    template <typename T, auto... Options>
+    void record() {}
 };
 
 }  // namespace argus

@@ -60,7 +60,7 @@ pub struct GlobalContext {
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C, align(64))]
 pub struct DispatchPayload {
-    /// Address of the kernel's entry for kernels in shared objects; the kernel's func_id otherwise.
+    /// The kernel's func_id. A core finds the code by it in the program's table, also for kernels in shared objects.
     pub function: u64,
     pub args: [u64; SLOTS],
     pub local: LocalContext,

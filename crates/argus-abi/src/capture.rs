@@ -88,6 +88,14 @@ pub struct ArgumentEntry {
 #[repr(C, align(64))]
 pub struct TaskEntry {
     pub header: EntryHeader,
+    pub task: TaskFields,
+    pub reserved: [u8; 16],
+}
+
+/// What is known of a task, as an entry and a journal hold it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct TaskFields {
     pub task_id: u64,
     /// Kernels by place in the cluster, -1 where there is none.
     pub func_ids: [i32; 3],
@@ -106,7 +114,7 @@ pub struct TaskEntry {
     pub scalars: u16,
     /// A [`crate::TaskState`].
     pub state: u8,
-    pub reserved: [u8; 23],
+    pub reserved: [u8; 7],
 }
 
 /// Producers that fit into one [`EdgesEntry`]; a task with more has several.
@@ -168,5 +176,6 @@ const _: () = {
     assert!(size_of::<EdgesEntry>() == ENTRY_BYTES);
     assert!(size_of::<SkipEntry>() == ENTRY_BYTES);
     assert!(offset_of!(ArgumentEntry, shapes) == 72);
+    assert!(size_of::<TaskFields>() == 96 && offset_of!(TaskEntry, task) == 16);
     assert!(offset_of!(EdgesEntry, producers) == 48);
 };

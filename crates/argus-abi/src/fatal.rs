@@ -2,8 +2,10 @@
 
 use core::fmt;
 
+use serde::{Deserialize, Serialize};
+
 /// Why the orchestrator or the scheduler gave up. Numbers are those of the reference.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 #[repr(i32)]
 pub enum FatalCode {
     /// A scope holds as many tasks as its ring can hold, so none of them can ever be reclaimed.
@@ -14,7 +16,7 @@ pub enum FatalCode {
     FlowControlDeadlock = 3,
     /// The ring's pool of dependency edges is exhausted and nothing can free one.
     DepPoolOverflow = 4,
-    /// An argument, an id or a combination of calls that makes no sense.
+    /// An argument, an id or a combination of calls that is not allowed.
     InvalidArgs = 5,
     /// One task alone needs more dependency edges than the pool of its ring holds.
     DependencyOverflow = 6,

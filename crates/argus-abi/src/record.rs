@@ -6,7 +6,9 @@ use core::fmt;
 macro_rules! spelled_enum {
     ($(#[$doc:meta])* $name:ident { $($(#[$vdoc:meta])* $variant:ident = $number:literal, $text:literal;)+ }) => {
         $(#[$doc])*
-        #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+        #[derive(
+            Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::serde::Serialize, ::serde::Deserialize,
+        )]
         #[repr(u8)]
         pub enum $name { $($(#[$vdoc])* $variant = $number,)+ }
 

@@ -2,10 +2,12 @@
 
 use core::fmt;
 
+use serde::{Deserialize, Serialize};
+
 use crate::record::spelled_enum;
 
 /// A task's name: ring in the upper 32 bits, a counter of that ring in the lower.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[repr(transparent)]
 pub struct TaskId(u64);
 
@@ -59,7 +61,7 @@ impl fmt::Debug for TaskId {
 }
 
 /// The number under which a kernel is registered.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[repr(transparent)]
 pub struct FuncId(pub u32);
 
@@ -85,7 +87,7 @@ spelled_enum! {
 }
 
 /// A place in a cluster.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 #[repr(u8)]
 pub enum Member {
     Aic = 0,

@@ -20,7 +20,7 @@ pub enum ViewError {
     NoSuchDim { dim: usize, ndims: usize },
     /// A slice step of zero.
     ZeroStep,
-    /// A slice whose start lies behind its end.
+    /// A slice that starts after its end.
     Reversed { start: u32, end: u32 },
     /// `permute` was not given each dimension exactly once.
     NotAPermutation,

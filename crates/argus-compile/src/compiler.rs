@@ -5,7 +5,7 @@ use std::ffi::{OsStr, OsString};
 use std::fs;
 use std::io;
 use std::os::unix::process::ExitStatusExt;
-use std::path::{Path, PathBuf};
+use std::path::{Component, Path, PathBuf};
 use std::process::{Command, Output, Stdio};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -42,7 +42,10 @@ pub struct Object {
 /// A file that an object was made from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceText {
+    /// Its name below the scene's directory, or its full path.
     pub path: PathBuf,
+    /// The name that the object has for it: as it was included, which may go up and down.
+    pub spelled: PathBuf,
     pub text: String,
 }
 
@@ -55,7 +58,7 @@ impl Compiler {
     /// A compiler with a cache in `directory`.
     pub fn with_cache(toolchain: Toolchain, directory: &Path) -> Result<Compiler, CompileError> {
         let unusable = |source| CompileError::Cache { path: directory.into(), source };
-        let cache = Cache::open(directory.join("objects-1")).map_err(unusable)?;
+        let cache = Cache::open(directory.join("objects-2")).map_err(unusable)?;
         // Paths in messages and debug information should not depend on where the tool was called.
         let headers = headers::materialise(&directory.join("headers")).map_err(unusable)?;
         let headers = fs::canonicalize(headers).map_err(unusable)?;
@@ -142,7 +145,8 @@ impl Compiler {
         let stage = argus_files::Stage::inside(self.cache.root()).map_err(unusable)?;
         let (object, list) = (stage.path().join("object.so"), stage.path().join("headers.d"));
         let mut command = Command::new(&self.toolchain.compiler);
-        command.args(arguments).args(unit.forget_root()).arg("-shared").arg("-MMD").arg("-MF").arg(&list);
+        command.args(arguments).args(unit.forget_root()).args(unit.complete());
+        command.arg("-shared").arg("-MMD").arg("-MF").arg(&list);
         command.arg(&unit.source).arg(self.support(unit)?).arg("-o").arg(&object);
         let said = run(&mut command, unit)?;
         let headers = fs::read_to_string(&list)
@@ -193,7 +197,8 @@ impl Compiler {
     fn object(&self, unit: &Unit, text: &[u8], entry: Entry, cached: bool) -> Result<Object, CompileError> {
         let root = unit.root.as_deref().filter(|_| !unit.debug);
         let source_text = |path: &Path, text: &[u8]| SourceText {
-            path: cache::below(root, path).to_owned(),
+            path: cache::below(root, &plain(path)).to_owned(),
+            spelled: cache::below(root, path).to_owned(),
             text: String::from_utf8_lossy(text).into_owned(),
         };
         let read = |path: &Path| {
@@ -211,6 +216,24 @@ impl Compiler {
             sources: sources.collect::<Result<_, CompileError>>()?,
             cached,
         })
+    }
+}
+
+/// A path without `..`, if that names the same file.
+fn plain(path: &Path) -> PathBuf {
+    let mut plain = PathBuf::new();
+    for part in path.components() {
+        match part {
+            Component::ParentDir if plain.file_name().is_some() => {
+                plain.pop();
+            }
+            part => plain.push(part),
+        }
+    }
+    // A link on the way may lead elsewhere.
+    match (fs::canonicalize(&plain), fs::canonicalize(path)) {
+        (Ok(one), Ok(other)) if one == other => plain,
+        _ => path.to_owned(),
     }
 }
 
@@ -238,6 +261,9 @@ fn run(command: &mut Command, unit: &Unit) -> Result<String, CompileError> {
         return Err(CompileError::Killed { path: unit.source.clone(), signal });
     }
     if !status.success() {
+        if said.contains("undefined reference to `kernel_entry'") {
+            return Err(CompileError::NoEntry { path: unit.source.clone() });
+        }
         let command = typed(command.get_program(), command.get_args(), Path::new(""));
         return Err(CompileError::Failed { path: unit.source.clone(), command, said });
     }

@@ -26,6 +26,11 @@ pub enum CompileError {
     NoHeaders { generation: &'static str, runtime: &'static str, arch: &'static str },
     #[error("{path} does not compile:\n{said}\nThe command was:\n{command}", path = path.display())]
     Failed { path: PathBuf, command: String, said: String },
+    #[error(
+        "{path} has no kernel_entry: a kernel is a function `extern \"C\" void kernel_entry(int64_t *args)`",
+        path = path.display()
+    )]
+    NoEntry { path: PathBuf },
     #[error("the compiler was ended by signal {signal} while it worked on {path}", path = path.display())]
     Killed { path: PathBuf, signal: i32 },
     #[error("cannot use the cache of compiled objects in {path}", path = path.display())]

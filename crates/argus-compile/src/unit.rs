@@ -90,7 +90,10 @@ impl Unit {
                 CoreType::Aiv => "-D__DAV_VEC__",
                 CoreType::Aic => "-D__DAV_CUBE__",
             });
+            add("-include");
+            arguments.push(headers.join("argus/support/kernel_entry.h").into());
         }
+        let mut add = |text: &str| arguments.push(text.into());
         for define in &self.defines {
             add(&format!("-D{define}"));
         }
@@ -103,13 +106,23 @@ impl Unit {
         Ok(arguments)
     }
 
-    /// What makes an object forget where the scene lies.
-    pub(crate) fn forget_root(&self) -> Option<OsString> {
-        let root = self.root.as_ref().filter(|_| !self.debug)?;
-        let mut flag = OsString::from("-ffile-prefix-map=");
-        flag.push(root);
-        flag.push("/=");
-        Some(flag)
+    /// What an object must have to be loaded is asked for when it is linked.
+    pub(crate) fn complete(&self) -> Option<&'static str> {
+        matches!(self.role, Role::Kernel(_)).then_some("-Wl,-z,defs")
+    }
+
+    /// What makes an object forget where the scene lies, and where the compiler was started.
+    pub(crate) fn forget_root(&self) -> Vec<OsString> {
+        let Some(root) = self.root.as_ref().filter(|_| !self.debug) else { return Vec::new() };
+        let flag = |flag: &str, from: &Path, to: &str| {
+            let mut flag = OsString::from(flag);
+            flag.push(from);
+            flag.push(to);
+            flag
+        };
+        let here = std::env::current_dir().ok().map(|here| flag("-fdebug-prefix-map=", &here, "=."));
+        // The last one that fits counts.
+        here.into_iter().chain([flag("-ffile-prefix-map=", root, "/=")]).collect()
     }
 
     /// Where a header may be found, in the order in which the compiler looks.

@@ -15,7 +15,7 @@
 //! let mut bytes = [0; 8];
 //! memory.read(buffer.addr, &mut bytes)?;
 //! assert_eq!(bytes[..4], 1.5f32.to_le_bytes());
-//! assert_eq!(bytes[4..], [0xFF; 4], "nobody wrote there");
+//! assert_eq!(bytes[4..], [0xFF; 4], "nothing was written there");
 //!
 //! let beyond = memory.read(buffer.addr + 12, &mut bytes);
 //! assert!(matches!(beyond, Err(MemoryError::NoSuchAddress { .. } | MemoryError::OutOfRange { .. })));

@@ -6,6 +6,8 @@
 //! [`GlobalMemory`]: crate::GlobalMemory
 #![allow(unsafe_code)]
 
+use std::fs::File;
+use std::io;
 use std::ptr::NonNull;
 
 use memmap2::MmapMut;
@@ -41,6 +43,23 @@ impl Region {
         let size = size.ok_or_else(|| failed("there are not that many addresses".into()))?;
         let (base, memory) = Memory::zeros(size).map_err(|error| failed(error.to_string()))?;
         Ok(Region { base, len, _memory: memory })
+    }
+
+    /// As [`Region::fresh`], in memory that a child process sees at the same address: what one writes the other reads.
+    pub fn shared(len: u64) -> Result<Region, MemoryError> {
+        let failed = |reason: String| MemoryError::Allocation { bytes: len, reason };
+        let size = len.max(1).checked_next_multiple_of(WORD as u64);
+        let size = size.ok_or_else(|| failed("there are not that many addresses".into()))?;
+        let map = || {
+            let file = File::from(rustix::fs::memfd_create(c"argus", rustix::fs::MemfdFlags::CLOEXEC)?);
+            file.set_len(size)?;
+            // SAFETY: the file has no name and no other owner, so it cannot shrink. Both processes touch its bytes
+            // as the owner of the region says.
+            unsafe { MmapMut::map_mut(&file) }
+        };
+        let map = map().map_err(|error: io::Error| failed(error.to_string()))?;
+        let region = Region::over(map).ok_or_else(|| failed("the map is not whole words".into()))?;
+        Ok(Region { len, ..region })
     }
 
     /// Memory that the caller has mapped, for example to share it with another process. `None` unless it

@@ -15,7 +15,7 @@ use crate::memory::{GlobalMemory, MemoryError, Window};
 /// Why a view cannot be moved.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum MoveError {
-    #[error("the view's dtype, shape or strides make no sense")]
+    #[error("the view's dtype, shape or strides are not valid")]
     Shape,
     #[error("the view has {needed} bytes, not {given}")]
     Size { given: u64, needed: u64 },

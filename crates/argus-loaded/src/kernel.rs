@@ -4,18 +4,22 @@
 pub(crate) mod abi;
 mod decode;
 mod issue;
+mod show;
 
 use std::any::Any;
 use std::ffi::{CStr, c_char};
+use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
-use argus_abi::KernelArgs;
 use argus_abi::args::{GLOBAL_CONTEXT_SLOT, LOCAL_CONTEXT_SLOT};
-use argus_tile::{Core, Fault, Kernel, KernelResult};
+use argus_abi::{KernelArgs, Tensor};
+use argus_tile::{Core, Fault, Kernel, KernelResult, Overrun};
 
 use crate::object::{LoadError, Object};
+use crate::orchestration::{Level, Log};
 
 /// The one symbol of a kernel object.
 const BIND: &str = "argus_kernel_bind";
@@ -26,13 +30,23 @@ const MESSAGE: usize = 512;
 const SIMULATED_UB: u64 = 512 * 1024;
 
 /// What objects are bound to.
-static TABLE: abi::Table = abi::Table { size: size_of::<abi::Table>() as u32, abi: abi::ABI, issue, clock };
+static TABLE: abi::Table =
+    abi::Table { size: size_of::<abi::Table>() as u32, abi: abi::ABI, issue, clock, show_tile, show_tensor };
 
 /// A kernel in a shared object.
-#[derive(Debug)]
 pub struct LoadedKernel {
     object: Object,
     call: abi::Call,
+    /// Takes what is to be said of it: a name and where that goes.
+    log: Option<(String, Log)>,
+    /// How far beyond UB it was said to reach.
+    told: AtomicU64,
+}
+
+impl fmt::Debug for LoadedKernel {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("LoadedKernel").field("object", &self.object).finish_non_exhaustive()
+    }
 }
 
 impl LoadedKernel {
@@ -55,7 +69,25 @@ impl LoadedKernel {
         }
         // SAFETY: the object is of our version and at least as large as we know it.
         let call = unsafe { (*bound).call };
-        Ok(LoadedKernel { object, call })
+        Ok(LoadedKernel { object, call, log: None, told: AtomicU64::new(0) })
+    }
+
+    /// What is to be said of the kernel although it ran to its end goes there, under this name.
+    pub fn with_log(self, name: &str, log: Log) -> LoadedKernel {
+        LoadedKernel { log: Some((name.to_owned(), log)), ..self }
+    }
+
+    /// Says once how far a kernel goes beyond the end of UB: here that works, on a device it does not.
+    fn tell_overrun(&self, core: &Core) {
+        let (Some((name, log)), Some(Overrun { used, size })) = (&self.log, core.ub_overrun()) else {
+            return;
+        };
+        if self.told.fetch_max(used, Relaxed) < used {
+            let text = format!(
+                "tiles reach {used:#x} in UB, which ends at {size:#x} on this chip; only simulators allow that"
+            );
+            log(Level::Warn, name, &text);
+        }
     }
 
     /// The file that the kernel was loaded from.
@@ -99,6 +131,7 @@ impl Kernel for LoadedKernel {
         if let Some(panic) = running.panic {
             resume_unwind(panic);
         }
+        self.tell_overrun(running.core);
         match (running.fault, status) {
             (Some(fault), _) => Err(fault),
             (None, abi::DONE) => Ok(()),
@@ -152,4 +185,34 @@ extern "C" fn clock(core: *mut abi::Core) -> u64 {
     // SAFETY: as in `issue`.
     let running = unsafe { &mut *core.cast::<Running<'_>>() };
     running.started.get_or_insert_with(Instant::now).elapsed().as_nanos() as u64
+}
+
+/// Slot `show_tile` of the table: only debuggers call it.
+extern "C" fn show_tile(core: *mut abi::Core, tile: *const abi::Tile, rows: u32, cols: u32) -> *const c_char {
+    if core.is_null() || tile.is_null() {
+        return show::keep(show::NO_CORE.to_owned());
+    }
+    // SAFETY: as in `issue`; the kernel is stopped between two of its own statements, or in a function that it called.
+    // A debugger that stops within an instruction and calls this looks at what that instruction is changing, which
+    // only makes the text wrong.
+    let (running, tile) = unsafe { (&mut *core.cast::<Running<'_>>(), &*tile) };
+    let told = catch_unwind(AssertUnwindSafe(|| show::tile(running.core, tile, rows, cols)));
+    show::keep(told.unwrap_or_else(|_| "the tile cannot be shown".to_owned()))
+}
+
+/// Slot `show_tensor` of the table: only debuggers call it.
+extern "C" fn show_tensor(
+    core: *mut abi::Core,
+    tensor: *const Tensor,
+    rows: u32,
+    cols: u32,
+) -> *const c_char {
+    if core.is_null() || tensor.is_null() || !tensor.is_aligned() {
+        return show::keep(show::NO_CORE.to_owned());
+    }
+    // SAFETY: the core as in `show_tile`. The tensor is a slot of the kernel's arguments, as far as the person at the
+    // debugger says; what it holds is checked before it is followed.
+    let (running, tensor) = unsafe { (&mut *core.cast::<Running<'_>>(), *tensor) };
+    let told = catch_unwind(AssertUnwindSafe(|| show::tensor(running.core, &tensor, rows, cols)));
+    show::keep(told.unwrap_or_else(|_| "the tensor cannot be shown".to_owned()))
 }

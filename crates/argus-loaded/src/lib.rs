@@ -24,6 +24,7 @@
 //! | `orchestration::abi` | the C types of `include/argus/orchestration_abi.h` |
 //! | `orchestration::decode` | from what its code passes to the builders' values |
 //! | `orchestration::bridge` | the functions it calls |
+//! | `orchestration::observe` | what it asked for, told to a listener |
 
 mod kernel;
 mod object;
@@ -31,4 +32,7 @@ mod orchestration;
 
 pub use crate::kernel::LoadedKernel;
 pub use crate::object::LoadError;
-pub use crate::orchestration::{DEFAULT_CONFIG, DEFAULT_ENTRY, Level, LoadedOrchestration, Log};
+pub use crate::orchestration::{
+    DEFAULT_CONFIG, DEFAULT_ENTRY, Level, LoadedOrchestration, Log, Observer, ScopeEdge, Submission,
+    Submitted,
+};

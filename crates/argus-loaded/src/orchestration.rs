@@ -4,6 +4,7 @@
 mod abi;
 mod bridge;
 mod decode;
+mod observe;
 
 use std::ffi::{CStr, c_void};
 use std::path::Path;
@@ -14,6 +15,8 @@ use argus_runtime::{EntryArgs, Fatal, Orchestration};
 
 use crate::object::{LoadError, Object};
 use bridge::{Bridge, Builder};
+
+pub use observe::{Observer, ScopeEdge, Submission, Submitted};
 
 /// The entry function where none is named.
 pub const DEFAULT_ENTRY: &str = "aicpu_orchestration_entry";
@@ -53,6 +56,7 @@ pub struct LoadedOrchestration {
     config: Option<Function>,
     name: String,
     log: Log,
+    observer: Option<Arc<dyn Observer>>,
     /// The code itself.
     _object: Object,
 }
@@ -114,7 +118,13 @@ impl LoadedOrchestration {
             None => object.address(DEFAULT_CONFIG).map(Function),
         };
         let entry = find(name)?;
-        Ok(LoadedOrchestration { facts, runtime, entry, config, name: name.into(), log, _object: object })
+        let (name, observer) = (name.into(), None);
+        Ok(LoadedOrchestration { facts, runtime, entry, config, name, log, observer, _object: object })
+    }
+
+    /// It with a listener to what its code asks for.
+    pub fn observed(self, observer: Arc<dyn Observer>) -> LoadedOrchestration {
+        LoadedOrchestration { observer: Some(observer), ..self }
     }
 
     /// The runtime it was compiled for.
@@ -171,13 +181,16 @@ impl LoadedOrchestration {
         }
         let august = self.facts.generation >= abi::GENERATION_AUGUST;
         let limits = if august { ArgLimits::AUGUST } else { ArgLimits::JUNE };
-        let mut bridge = Bridge::new(builder, args, limits, &self.log);
+        let observer = self.observer.as_deref().filter(|observer| observer.is_listening());
+        let mut bridge = Bridge::new(builder, args, limits, &self.log, observer);
+        bridge.tell_scope(true, None);
         let table = bridge.table();
         // SAFETY: the table outlives the call, and is taken away before it goes.
         unsafe { (self.facts.bind)(&table) };
         let called = self.enter(self.facts.call, self.entry, &entry_args);
         // SAFETY: as above.
         unsafe { (self.facts.bind)(std::ptr::null()) };
+        bridge.tell_scope(false, None);
         // What the calls ended with comes first: an exception may be its consequence.
         match (bridge.into_fatal(), called) {
             (Some(fatal), _) | (None, Err(fatal)) => Err(fatal),

@@ -62,8 +62,11 @@ pub struct RunConfig {
     pub tensor_timeout: Duration,
     /// Faults to make on purpose.
     pub injections: Vec<Injection>,
-    /// Write down when what ran where.
+    /// Write down when what ran where, and which task waited for which. A captured run notes the times anyway, and its
+    /// edges go to the capture.
     pub timeline: bool,
+    /// Run in a child process: for code that Rust did not check, which may crash.
+    pub isolated: bool,
 }
 
 impl Default for RunConfig {
@@ -81,6 +84,7 @@ impl Default for RunConfig {
             tensor_timeout: Duration::from_secs(15),
             injections: Vec::new(),
             timeline: false,
+            isolated: false,
         }
     }
 }

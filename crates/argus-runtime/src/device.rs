@@ -1,6 +1,7 @@
 //! A device: global memory of a chip, and the runs on it.
 
 mod alone;
+mod isolated;
 
 use std::error::Error;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -10,10 +11,12 @@ use std::time::{Duration, Instant};
 
 use argus_abi::{ArgDirection, Tensor};
 use argus_capture::{Account, CaptureConfig, Recorder, Session, TransportKind};
+use argus_child::Place;
 use argus_chip::{CapturePath, Chip};
 use argus_facts::{Edge, RunTimes, Selection, Sink};
 use argus_gm::{Buffer, Fill, GlobalMemory, MemoryError};
 use argus_sync::relock;
+use serde::{Deserialize, Serialize};
 
 use crate::config::RunConfig;
 use crate::error::{ConfigError, Fatal, RunError};
@@ -22,7 +25,7 @@ use crate::graph::frame::{Frame, ScopeMode};
 use crate::graph::hbg::{Hbg, TensorPair};
 use crate::graph::trb::Trb;
 use crate::inject::{self, Injected, Injector};
-use crate::monitor;
+use crate::monitor::Monitor;
 use crate::program::{EntryArgs, HostArgs, Orchestration, Program};
 use crate::schedule::Scheduler;
 use crate::schedule::capture::Capture;
@@ -51,14 +54,14 @@ pub struct Device {
 }
 
 /// When things happened in a run.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Timed {
-    pub times: RunTimes,
+    pub times: Arc<RunTimes>,
     pub edges: Vec<Edge>,
 }
 
 /// What a finished run tells.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunReport {
     /// Tasks of the graph, those without kernels included.
     pub tasks: u64,
@@ -142,6 +145,11 @@ impl Device {
         self.chip
     }
 
+    /// The same device with a flag of the caller's in place of its own: one flag may end the runs of several devices.
+    pub fn interrupted_by(self, flag: Arc<AtomicBool>) -> Device {
+        Device { interrupt: flag, ..self }
+    }
+
     /// Setting the flag ends the current run, soon and in order.
     pub fn interrupt_flag(&self) -> Arc<AtomicBool> {
         Arc::clone(&self.interrupt)
@@ -176,7 +184,7 @@ impl Device {
         config: &RunConfig,
     ) -> Result<RunReport, RunError> {
         let stage = self.prepare(program, args, config)?;
-        self.execute(stage, program, args, config, None)
+        self.perform(stage, program, args, config, None)
     }
 
     /// Runs a program and captures what `request` says into the sink that `open` makes.
@@ -194,8 +202,11 @@ impl Device {
             let sink = open(&opening).map_err(RunError::Capture)?;
             // One ring per control thread that schedules, and one for the orchestration.
             let capture = self.capture_config(request.collect, stage.schedulers + 1);
-            let (session, recorders) =
-                Session::start(capture, sink).map_err(|error| RunError::Capture(error.into()))?;
+            let started = match config.isolated {
+                true => Session::start_for_child(capture, sink),
+                false => Session::start(capture, sink),
+            };
+            let (session, recorders) = started.map_err(|error| RunError::Capture(error.into()))?;
             Ok((stage, session, recorders))
         });
         let (stage, session, mut recorders) = match started {
@@ -210,7 +221,7 @@ impl Device {
             orchestration,
             Arc::clone(&stage.memory),
         );
-        let result = self.execute(stage, program, args, config, Some((capture, recorders)));
+        let result = self.perform(stage, program, args, config, Some((capture, recorders)));
         let (sink, account) = session.finish();
         CapturedRun { result, captured: Some(Captured { sink, account }) }
     }
@@ -258,6 +269,21 @@ impl Device {
         Ok(Stage { memory, rings, schedulers, entry, clusters, control_threads })
     }
 
+    /// Runs what is staged, in this process or in a child.
+    fn perform(
+        &mut self,
+        stage: Stage,
+        program: &Program,
+        args: &mut HostArgs,
+        config: &RunConfig,
+        capture: Option<(Capture, Vec<Recorder>)>,
+    ) -> Result<RunReport, RunError> {
+        if config.isolated {
+            return self.execute_in_child(stage, program, args, config, capture);
+        }
+        self.execute(stage, program, args, config, capture).map_err(RunError::resolved)
+    }
+
     fn execute(
         &mut self,
         stage: Stage,
@@ -274,7 +300,8 @@ impl Device {
             .then(|| Injector::new(&config.injections, &program.kernels, &memory));
         // One zero for both, so that times of records and of cores can be compared.
         let zero = capture.as_ref().map_or_else(Instant::now, |capture| capture.started);
-        let clock = config.timeline.then(|| Clock::new(zero));
+        // A capture records the edges itself.
+        let clock = (config.timeline || capture.is_some()).then(|| Clock::new(zero, config.timeline));
         let hooks = (capture.is_some() || injector.is_some() || clock.is_some()).then_some(Hooks {
             capture,
             injector,
@@ -296,6 +323,7 @@ impl Device {
             entry: Arc::clone(&entry),
             built: Arc::clone(&built),
         };
+        let monitor = Monitor::new(config.progress_timeout, &self.interrupt);
         match scheduler.crew.hire(move |scheduler, worker| job.orchestrate(scheduler, worker)) {
             Err(source) => scheduler.end(Some(RunError::Thread { source })),
             Ok(()) => {
@@ -306,7 +334,7 @@ impl Device {
                 }
             }
         }
-        let ended = monitor::watch(&scheduler, config.progress_timeout, &self.interrupt);
+        let ended = monitor.watch(&scheduler);
         let elapsed = started.elapsed();
         drop(seen);
         if ended.abandoned {
@@ -316,7 +344,7 @@ impl Device {
         let on_rings = scheduler.rings.iter().flat_map(Ring::live);
         scheduler.end_capture(built.tasks.iter().cloned().chain(on_rings));
         self.marked_only = scheduler.capture().is_some_and(Capture::is_marked_only);
-        self.timed = scheduler.take_times().map(|(times, edges)| Timed { times, edges });
+        self.timed = scheduler.take_times().map(|(times, edges)| Timed { times: Arc::new(times), edges });
         for task in &built.tasks {
             task.unlink();
         }
@@ -407,7 +435,12 @@ struct Job {
 impl Job {
     fn orchestrate(&self, scheduler: &Arc<Scheduler>, worker: usize) {
         let away = scheduler.crew.orchestrate();
+        let before = argus_child::enter(Place::Orchestration);
+        if let Some(page) = argus_child::page() {
+            page.begin_orchestration();
+        }
         let result = catch_unwind(AssertUnwindSafe(|| self.build(scheduler, worker)));
+        argus_child::enter(before);
         drop(away);
         match result {
             Ok(Ok(())) => scheduler.end_orchestration(),

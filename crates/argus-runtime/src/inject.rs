@@ -1,7 +1,7 @@
 //! Faults on purpose, for tests and demonstrations of tools that look for them.
 //!
 //! An [`Injection`] names a kernel, which of its tasks, and what goes wrong there. It takes effect when the
-//! kernel has run and before anybody sees what it wrote: a capture records the wrong bytes as the task's
+//! kernel has run and before any consumer sees what it wrote: a capture records the wrong bytes as the task's
 //! output, consumers read them. What it did is told by [`Injected`]; an injection that did nothing is an error
 //! of the run, because the user who asked for it would draw wrong conclusions.
 //!
@@ -19,6 +19,7 @@ use std::str::FromStr;
 
 use argus_abi::TaskId;
 use argus_facts::kernel_info::is_called;
+use serde::{Deserialize, Serialize};
 use thiserror::Error;
 
 use crate::kernel_table::KernelTable;
@@ -26,7 +27,7 @@ use crate::kernel_table::KernelTable;
 pub(crate) use hook::{Injector, Next};
 
 /// What goes wrong.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum InjectionKind {
     /// Every element of an output is doubled.
     Scale,
@@ -76,7 +77,7 @@ impl fmt::Display for InjectionKind {
 
 /// A fault in the `nth` task of a kernel, counted from 0 in the order of submission. A task of several
 /// kernels counts for each of them.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Injection {
     pub kernel: String,
     pub nth: u64,
@@ -110,7 +111,7 @@ impl FromStr for Injection {
 }
 
 /// What an injection did.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Injected {
     pub injection: Injection,
     /// `None`: there was no such task.

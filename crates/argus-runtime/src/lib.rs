@@ -51,7 +51,7 @@
 //! | [`config`], [`program`], [`kernel_table`] | what a caller chooses and hands over |
 //! | [`graph`] | three builders: how a task gets its edges and its memory |
 //! | `schedule` | one path from "ready" to "reclaimed" |
-//! | [`device`] | one run from arguments to results; `monitor` watches it |
+//! | [`device`] | one run from arguments to results, here or in a child process; `monitor` watches it |
 //! | `structure` | the graph of a program, without its data |
 //! | [`inject`] | faults on purpose |
 //! | [`watch`] | a look at the current run, for code that shows progress |
@@ -74,16 +74,17 @@ pub mod watch;
 
 pub use config::{Hazards, RINGS, RingConfig, RunConfig};
 pub use device::{Alone, CaptureRequest, Captured, CapturedRun, Collect, Device, Opening, RunReport, Timed};
-pub use error::{ConfigError, Fatal, KernelSite, RunError};
+pub use error::{ConfigError, Crashed, Fatal, KernelSite, RunError, innermost};
 pub use graph::abg::Abg;
 pub use graph::arg::{Arg, MixedKernels, Predicate, TaskOutputs, TensorCreateInfo};
 pub use graph::frame::ScopeMode;
 pub use graph::hbg::{Hbg, SlotInfo};
-pub use graph::trb::Trb;
+pub use graph::trb::{ScopeUse, Trb};
 pub use inject::{Injected, Injection, InjectionError, InjectionKind};
 pub use kernel_table::{KernelEntry, KernelTable, SourceFile};
 pub use program::{EntryArgs, HostArgs, HostTensor, Orchestration, Program};
 pub use schedule::condition::Comparison;
-pub use schedule::in_kernel;
+pub use schedule::silence_panics_of_kernels;
 pub use schedule::task::{ArgumentDescription, Launch, Shape, TaskArgs};
+pub use schedule::task_ring::{Flow, RingUse};
 pub use watch::{Look, Watch};

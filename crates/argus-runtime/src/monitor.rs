@@ -6,11 +6,14 @@ mod opportunity;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use argus_abi::TaskId;
 use argus_capture::Progress as Captured;
+use argus_child::{Crash, Page, Place, Shown, resolve};
+use argus_facts::{Stall, StallClass};
 use argus_sync::Condition;
 use opportunity::Opportunity;
 
-use crate::error::{KernelSite, RunError};
+use crate::error::{Crashed, KernelSite, RunError, authors};
 use crate::schedule::Scheduler;
 use crate::schedule::outcome::last_instruction;
 
@@ -26,15 +29,55 @@ pub struct Ended {
     pub abandoned: bool,
 }
 
-/// Waits for the end of a run, or ends it when `interrupt` is set.
-pub fn watch(scheduler: &Scheduler, limit: Duration, interrupt: &AtomicBool) -> Ended {
+/// Watches one run. Made before the first thread of the run starts: from then on a crash belongs to this run.
+pub struct Monitor<'a> {
+    limit: Duration,
+    interrupt: &'a AtomicBool,
+}
+
+impl<'a> Monitor<'a> {
+    /// For a run that is stuck after `limit` without progress, and ends when `interrupt` is set.
+    pub fn new(limit: Duration, interrupt: &'a AtomicBool) -> Monitor<'a> {
+        // What an earlier run left behind is not this one's.
+        argus_child::crash_told();
+        Monitor { limit, interrupt }
+    }
+
+    /// Waits for the end of the run, or ends it.
+    pub fn watch(self, scheduler: &Scheduler) -> Ended {
+        watch(scheduler, self.limit, self.interrupt)
+    }
+}
+
+fn watch(scheduler: &Scheduler, limit: Duration, interrupt: &AtomicBool) -> Ended {
     let mut progress = Progress::now(scheduler);
     // Since the last progress; begun when a look finds none, because it costs some system calls.
     let mut chance: Option<Opportunity> = None;
     let mut stuck_core = None;
+    // Threads that crashed and stay in their handlers.
+    let mut lost = 0;
     while !scheduler.outcome.wait(TICK.min(limit)) {
+        let page = argus_child::page();
+        if let Some(page) = page {
+            page.beat();
+            page.show(Shown {
+                submitted: scheduler.submitted(),
+                completed: scheduler.completed(),
+                orchestrated: scheduler.is_orchestrated(),
+            });
+            if let Some(crash) = page.crash() {
+                if lost == 0 && !page.crash_is_whole() {
+                    // Its handler is still walking the stack; if that fails, the next look takes what there is.
+                    scheduler.outcome.wait(TICK);
+                }
+                lost = 1;
+                scheduler.end(Some(crashed(scheduler, page.crash().unwrap_or(crash))));
+                argus_child::crash_told();
+                continue;
+            }
+        }
         // Cleared when it is seen, so that it ends one run and not the next.
-        if interrupt.swap(false, Ordering::Relaxed) {
+        if interrupt.swap(false, Ordering::Relaxed) || page.is_some_and(Page::take_interrupt) {
             scheduler.end(Some(RunError::Interrupted));
             continue;
         }
@@ -51,15 +94,23 @@ pub fn watch(scheduler: &Scheduler, limit: Duration, interrupt: &AtomicBool) -> 
         } else if chance.get_or_insert_with(Opportunity::start).so_far() >= limit {
             stuck_core = scheduler.cores.cells().find(|(_, cell)| cell.activity.current().is_some());
             let site = stuck_core.and_then(|(core, _)| site_of(scheduler, core));
+            let place = stuck_core.map_or(Place::Orchestration, |(core, _)| Place::Core(core as u32));
+            let stack = page.map(|page| page.stack_at(place)).unwrap_or_default();
+            let (frames, stall) = (authors(resolve(&stack)).into(), stall(scheduler));
             scheduler.end(Some(match site {
-                Some(site) => RunError::Stuck { site, at: String::new(), limit, abandoned: false },
-                None => RunError::OrchestrationStuck { limit },
+                Some(site) => {
+                    RunError::Stuck { site, at: Box::default(), limit, abandoned: false, frames, stall }
+                }
+                None => RunError::OrchestrationStuck { limit, frames, stall },
             }));
         }
     }
     let grace = Opportunity::start();
     let gone = loop {
-        if scheduler.crew.wait_until_gone(TICK) {
+        if let Some(page) = argus_child::page() {
+            page.beat();
+        }
+        if scheduler.crew.wait_until_gone(lost, TICK) {
             break true;
         }
         if grace.so_far() >= GRACE {
@@ -69,15 +120,15 @@ pub fn watch(scheduler: &Scheduler, limit: Duration, interrupt: &AtomicBool) -> 
     let mut error = scheduler.outcome.take_error();
     if let (Some(RunError::Stuck { at, abandoned, .. }), Some((core, cell))) = (&mut error, stuck_core) {
         match scheduler.outcome.stopped_at(core) {
-            Some(stopped) => *at = format!("; it was stopped: {stopped}"),
-            None => *at = last_instruction(&cell.status),
+            Some(stopped) => *at = format!("; it was stopped: {stopped}").into(),
+            None => *at = last_instruction(&cell.status).into(),
         }
         if !gone {
             *abandoned = true;
         }
     }
     // After a success every kernel and the orchestration have returned: who is late only has to leave.
-    let abandoned = !gone && error.is_some();
+    let abandoned = (!gone || lost > 0) && error.is_some();
     Ended { error, abandoned }
 }
 
@@ -106,7 +157,44 @@ fn find_deadlock(scheduler: &Scheduler) -> Option<RunError> {
         return None;
     }
     let (total, done) = (scheduler.submitted(), scheduler.completed());
-    (done != total).then(|| RunError::Deadlock { left: total - done, total })
+    (done != total).then(|| RunError::Deadlock { left: total - done, total, stall: stall(scheduler) })
+}
+
+/// What the run stands still with. Nothing moves while this looks, or it would not stand still.
+fn stall(scheduler: &Scheduler) -> Box<Stall> {
+    let on_cores =
+        scheduler.cores.cells().filter_map(|(core, cell)| Some((cell.activity.current()?.0, core)));
+    let mut on_cores: Vec<(TaskId, usize)> = on_cores.collect();
+    on_cores.sort_unstable();
+    let first = on_cores.first().copied();
+    on_cores.dedup_by_key(|(task, _)| *task);
+    let (completed, submitted) = (scheduler.completed(), scheduler.submitted());
+    let (running, in_flight) = (on_cores.len() as u64, scheduler.in_flight());
+    let ready = in_flight.saturating_sub(running);
+    let waiting = submitted.saturating_sub(completed).saturating_sub(in_flight.max(running));
+    let orchestrator_done = scheduler.is_orchestrated();
+    Box::new(Stall {
+        class: StallClass::of(running, ready, waiting, orchestrator_done),
+        completed,
+        submitted,
+        running,
+        ready,
+        waiting,
+        orchestrator_done,
+        task: first.map(|(task, _)| task),
+        core: first.map(|(_, core)| core as u32),
+    })
+}
+
+/// What happened, with what this process knows of the thread.
+fn crashed(scheduler: &Scheduler, crash: Crash) -> RunError {
+    let core = match crash.place {
+        Place::Core(core) => Some(core as usize),
+        Place::Orchestration | Place::Elsewhere => None,
+    };
+    let site = core.and_then(|core| site_of(scheduler, core));
+    let at = core.map(|core| last_instruction(&scheduler.cores.cell(core).status)).unwrap_or_default();
+    RunError::Crashed(Box::new(Crashed { site, crash, at, frames: Vec::new() }))
 }
 
 fn site_of(scheduler: &Scheduler, core: usize) -> Option<KernelSite> {
@@ -115,4 +203,43 @@ fn site_of(scheduler: &Scheduler, core: usize) -> Option<KernelSite> {
     let entry = scheduler.kernels.get(func)?;
     let (kernel, core_type) = (entry.name.to_string(), entry.core_type);
     Some(KernelSite { task, kernel, core: core as u32, core_type, block })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::sync::{Arc, Weak};
+
+    use argus_chip::CHIPS;
+    use argus_gm::{Fill, GlobalMemory};
+
+    use super::*;
+    use crate::kernel_table::KernelTable;
+    use crate::schedule::cores::Cores;
+    use crate::schedule::crew::Crew;
+
+    /// A kernel can crash before the thread that called `run` gets to watch, on a busy machine more often than not.
+    #[test]
+    fn a_crash_before_the_first_look_is_told() {
+        argus_child::guard().unwrap();
+        let stop = Arc::new(AtomicBool::new(false));
+        let scheduler = Arc::new_cyclic(|this: &Weak<Scheduler>| {
+            let cores = Cores::new(CHIPS[0], 1, Fill::Zero, Arc::new(GlobalMemory::new()), &stop);
+            let (kernels, crew) = (KernelTable::default(), Crew::new(this.clone()));
+            Scheduler::new(cores, kernels, Vec::new(), vec![None], Arc::clone(&stop), crew, None)
+        });
+        let interrupt = AtomicBool::new(false);
+        let monitor = Monitor::new(Duration::from_secs(1), &interrupt);
+        let kernel = |_: &Arc<Scheduler>, _| {
+            argus_child::enter(Place::Core(0));
+            std::process::abort()
+        };
+        scheduler.crew.hire(kernel).unwrap();
+        while !argus_child::page().unwrap().crash_is_whole() {
+            std::thread::yield_now();
+        }
+        let ended = monitor.watch(&scheduler);
+        let Some(RunError::Crashed(crashed)) = ended.error else { panic!("{:?}", ended.error) };
+        assert_eq!(crashed.crash.place, Place::Core(0));
+        assert_eq!(crashed.crash.cause.signal_name(), Some("SIGABRT"));
+    }
 }

@@ -28,6 +28,7 @@ use std::sync::{Arc, Mutex};
 
 use argus_abi::args::{GLOBAL_CONTEXT_SLOT, LOCAL_CONTEXT_SLOT};
 use argus_abi::{FuncId, GlobalContext, KernelArgs, LocalContext, Member};
+use argus_child::Place;
 use argus_sync::{Bell, ReadyQueue, TaskAccount, Token, relock};
 use argus_tile::FaultKind;
 use rustc_hash::FxHashSet;
@@ -52,8 +53,19 @@ thread_local! {
 
 /// Whether this thread runs a kernel. A panic then is the kernel's own, and the run's error has its text; any other
 /// panic is a defect of this program.
-pub fn in_kernel() -> bool {
+fn in_kernel() -> bool {
     IN_KERNEL.get()
+}
+
+/// From now on a kernel that panics says nothing by itself: its run ends with an error that names task, kernel, core and
+/// instruction, and the default message would say less, in the middle of other output. Any other panic is told.
+pub fn silence_panics_of_kernels() {
+    let default = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        if !in_kernel() {
+            default(panic);
+        }
+    }));
 }
 
 /// Tasks that wait for cores.
@@ -155,6 +167,11 @@ impl Scheduler {
     /// Whether nothing is ready, running or being completed.
     pub fn is_quiet(&self) -> bool {
         self.account.is_quiet()
+    }
+
+    /// Tasks that are ready, running or being completed, for people.
+    pub fn in_flight(&self) -> u64 {
+        self.account.in_flight()
     }
 
     pub fn is_orchestrated(&self) -> bool {
@@ -371,6 +388,12 @@ impl Scheduler {
         let entry = self.kernels.get(func).expect("the builder accepts registered kernels only");
         let block = dispatch.payload.local.block_idx as u32;
         cell.activity.begin(task.id, func, block);
+        // What a parent process sees of this, and what a handler of signals knows of its thread.
+        let page = argus_child::page();
+        if let Some(page) = page {
+            page.begin(core, task.id.raw(), func.0, block);
+        }
+        let before = argus_child::enter(Place::Core(core as u32));
         let _partner = launch.waits_for_partners().then(|| self.crew.enter_waiting_kernel());
         if let Some(clock) = self.clock() {
             engine.started_ns = clock.now();
@@ -381,6 +404,10 @@ impl Scheduler {
         IN_KERNEL.set(true);
         let result = catch_unwind(AssertUnwindSafe(|| entry.kernel.run(machine, &args)));
         IN_KERNEL.set(false);
+        argus_child::enter(before);
+        if let Some(page) = page {
+            page.end(core);
+        }
         cell.activity.end();
         if let Some(clock) = self.clock() {
             note_part(clock, engine, dispatch, task);

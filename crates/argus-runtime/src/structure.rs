@@ -54,7 +54,7 @@ impl Sink for Structure {
     }
 
     fn task(&mut self, entry: &TaskEntry) -> Result<(), Infallible> {
-        self.tasks.extend(TaskInfo::from_entry(entry));
+        self.tasks.extend(TaskInfo::from_fields(&entry.task));
         Ok(())
     }
 

@@ -6,6 +6,8 @@
 use std::fmt;
 use std::sync::{Arc, Mutex};
 
+use argus_capture::CaptureStatus;
+use argus_child::{SharedPage, Shown};
 use argus_sync::relock;
 
 use crate::schedule::Scheduler;
@@ -13,7 +15,14 @@ use crate::schedule::Scheduler;
 /// Sees the runs of one device, from any thread.
 #[derive(Clone, Default)]
 pub struct Watch {
-    run: Arc<Mutex<Option<Arc<Scheduler>>>>,
+    run: Arc<Mutex<Option<Run>>>,
+}
+
+/// A run, wherever it is.
+enum Run {
+    Here(Arc<Scheduler>),
+    /// In a child process.
+    There(SharedPage, Option<Arc<CaptureStatus>>),
 }
 
 /// How far a run is.
@@ -33,14 +42,26 @@ pub(crate) struct ShownRun<'a>(&'a Watch);
 
 impl Watch {
     pub(crate) fn show(&self, scheduler: &Arc<Scheduler>) -> ShownRun<'_> {
-        *relock(self.run.lock()) = Some(Arc::clone(scheduler));
+        *relock(self.run.lock()) = Some(Run::Here(Arc::clone(scheduler)));
+        ShownRun(self)
+    }
+
+    pub(crate) fn show_child(&self, page: SharedPage, capture: Option<Arc<CaptureStatus>>) -> ShownRun<'_> {
+        *relock(self.run.lock()) = Some(Run::There(page, capture));
         ShownRun(self)
     }
 
     /// The current run; `None` between runs.
     pub fn look(&self) -> Option<Look> {
         let run = relock(self.run.lock());
-        let scheduler = run.as_ref()?;
+        let scheduler = match run.as_ref()? {
+            Run::Here(scheduler) => scheduler,
+            Run::There(page, capture) => {
+                let Shown { submitted, completed, orchestrated } = page.shown();
+                let capture = capture.as_ref().map(|status| status.progress());
+                return Some(Look { submitted, completed, orchestrated, capture });
+            }
+        };
         // The order matters: what completed was submitted before.
         let completed = scheduler.completed();
         Some(Look {

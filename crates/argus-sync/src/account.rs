@@ -66,7 +66,7 @@ impl TaskAccount {
         completed == self.submitted.load(Relaxed) | WHOLE
     }
 
-    /// Tasks of the graph so far. Relaxed: at least as many as anybody has seen completed.
+    /// Tasks of the graph so far. Relaxed: at least as many as any thread has seen completed.
     pub fn submitted(&self) -> u64 {
         self.submitted.load(Relaxed)
     }
@@ -81,6 +81,11 @@ impl TaskAccount {
     pub fn is_whole(&self) -> bool {
         // SYNC POINT: pairs with the release in `end_orchestration`.
         self.completed.load(order!("account.is_whole", Acquire)) & WHOLE != 0
+    }
+
+    /// Tasks that are ready, running or being completed, for people. Relaxed: it decides nothing.
+    pub fn in_flight(&self) -> u64 {
+        self.in_flight.load(Relaxed)
     }
 
     /// Whether nothing is ready, running or being completed. In silence all completions are visible.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use argus_abi::{CoreType, Member};
 use argus_chip::CoreSizes;
-use argus_gm::{Fill, GlobalMemory, Window};
+use argus_gm::{Fill, GlobalMemory, MemoryError, Window};
 
 use crate::fault::Fault;
 use crate::kernel::KernelResult;
@@ -51,6 +51,15 @@ pub struct Core {
     pub(crate) near: [Option<Window>; NEAR],
     /// Where the kernel's source stands, if Rust's own call sites are not it.
     site: Option<ForeignSite>,
+}
+
+/// A use of UB beyond its end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Overrun {
+    /// Bytes from its start to the end of the farthest tile.
+    pub used: u64,
+    /// Bytes that the chip has.
+    pub size: u64,
 }
 
 impl Core {
@@ -121,9 +130,10 @@ impl Core {
         self.memory.ub_reach = bytes;
     }
 
-    /// How many bytes of UB the kernel has used, if that is more than the chip has.
-    pub fn ub_overrun(&self) -> Option<u64> {
-        (self.memory.overrun > 0).then_some(self.memory.overrun)
+    /// How far the kernel's tiles reached into UB, if that is more than the chip has.
+    pub fn ub_overrun(&self) -> Option<Overrun> {
+        let size = self.memory.size(Space::Vec) as u64;
+        (self.memory.overrun > 0).then_some(Overrun { used: self.memory.overrun, size })
     }
 
     /// A complaint about the kernel, at the line that it stands at.
@@ -140,6 +150,11 @@ impl Core {
     pub fn peek(&mut self, space: Space, range: Range<usize>) -> Option<&[u8]> {
         let inside = range.start <= range.end && range.end <= self.memory.size(space);
         inside.then(|| self.memory.peek(space, range))
+    }
+
+    /// Bytes of global memory, for tools that look at a core from outside.
+    pub fn peek_global(&self, addr: u64, bytes: &mut [u8]) -> Result<(), MemoryError> {
+        self.global.read(addr, bytes)
     }
 
     /// Overwrites bytes of a memory from outside. `None` beyond the memory's end.
@@ -165,7 +180,7 @@ impl Core {
         self.log.take()
     }
 
-    /// Issues one instruction: counts it, runs it and, if anybody listens, writes it down.
+    /// Issues one instruction: counts it, runs it and, if a log is kept, writes it down.
     #[inline]
     pub(crate) fn issue(
         &mut self,

@@ -268,7 +268,7 @@ impl Core {
             caller,
             |core| {
                 core.memory.check("dst", dst, &[Space::Vec, Space::Mat])?;
-                by_dtype!(signed(dst.dtype), T => {
+                by_dtype!(dst.dtype, T => {
                     let (value, region) = (T::from_scalar(scalar), dst.region());
                     core.memory.scratch[0].take::<T>(region.elements()).fill(value);
                     core.memory.pack::<T>(0, dst, region);
@@ -282,17 +282,6 @@ impl Core {
                     .work(repeats(dst, dst.region(), dst.dtype.size()))
             },
         )
-    }
-}
-
-/// Unsigned integers hold the same bits as signed ones when values only move or wrap.
-pub(crate) fn signed(dtype: argus_abi::DType) -> argus_abi::DType {
-    use argus_abi::DType;
-    match dtype {
-        DType::U8 => DType::I8,
-        DType::U16 => DType::I16,
-        DType::U32 => DType::I32,
-        other => other,
     }
 }
 

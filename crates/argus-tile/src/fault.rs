@@ -82,6 +82,28 @@ impl Fault {
         Fault::new(FaultKind::Kernel(message.into()), "").located(Location::caller())
     }
 
+    /// A fault of a kernel in another process: its place, and what [`Fault::message`] said there.
+    pub fn relayed(
+        instruction: Option<Opcode>,
+        index: u64,
+        location: Option<Site>,
+        message: String,
+    ) -> Fault {
+        let mut fault = Fault::new(FaultKind::Kernel(message), "");
+        (fault.0.instruction, fault.0.index, fault.0.location) = (instruction, index, location);
+        fault
+    }
+
+    /// What happened, without the place.
+    pub fn message(&self) -> String {
+        let operand = self.operand.map(|operand| format!("operand {operand}: ")).unwrap_or_default();
+        match &self.kind {
+            FaultKind::Kernel(message) => format!("{operand}{message}"),
+            FaultKind::Argument(error) => format!("{operand}{error}"),
+            _ => format!("{operand}{}", self.detail),
+        }
+    }
+
     pub(crate) fn stopped() -> Fault {
         Fault::new(FaultKind::Stopped, "the run was stopped")
     }
@@ -135,14 +157,7 @@ impl fmt::Display for Fault {
             (None, Some(place)) => write!(f, "{place}: ")?,
             (None, None) => {}
         }
-        if let Some(operand) = self.operand {
-            write!(f, "operand {operand}: ")?;
-        }
-        match &self.kind {
-            FaultKind::Kernel(message) => f.write_str(message),
-            FaultKind::Argument(error) => write!(f, "{error}"),
-            _ => f.write_str(&self.detail),
-        }
+        f.write_str(&self.message())
     }
 }
 

@@ -6,7 +6,6 @@ use argus_abi::DType;
 use bytemuck::Pod;
 
 use crate::core::Core;
-use crate::elementwise::signed;
 use crate::fault::{Fault, FaultKind};
 use crate::kernel::KernelResult;
 use crate::log::{LogEntry, repeats};
@@ -128,9 +127,9 @@ impl Core {
                 }
                 let ramp = (0..dst.valid_cols as i32)
                     .map(|c| if descending { start.wrapping_sub(c) } else { start.wrapping_add(c) });
-                match signed(dst.dtype) {
-                    DType::I32 => core.memory.write_row(dst, ramp),
-                    DType::I16 => core.memory.write_row(dst, ramp.map(|value| value as i16)),
+                match dst.dtype {
+                    DType::I32 | DType::U32 => core.memory.write_row(dst, ramp),
+                    DType::I16 | DType::U16 => core.memory.write_row(dst, ramp.map(|value| value as i16)),
                     other => return Err(crate::memory::no_compute(other)),
                 }
                 Ok(())

@@ -206,6 +206,36 @@ impl Core {
         Ok(Global { window, addr, dtype, shape })
     }
 
+    /// [`Core::global_raw`] for one instruction: what is kept of its allocation is lent, and [`Core::give_back`] takes it
+    /// again. Counting its users up and down would cost more than the rest of a small instruction's descriptor.
+    #[track_caller]
+    #[inline]
+    pub fn lend_global(&mut self, addr: u64, dtype: DType, shape: GlobalShape) -> Result<Global, Fault> {
+        let caller = Location::caller();
+        let kept = self.near.iter_mut().find(|kept| kept.as_ref().is_some_and(|window| window.holds(addr)));
+        let window = match kept.and_then(Option::take) {
+            Some(window) => window,
+            None => self
+                .global
+                .window_around(addr)
+                .map_err(|error| Fault::memory(error).located(self.site(caller)))?,
+        };
+        check_dtype(dtype).map_err(|fault| fault.located(self.site(caller)))?;
+        Ok(Global { window, addr, dtype, shape })
+    }
+
+    /// Takes back what an instruction was lent, for the next one.
+    #[inline]
+    pub fn give_back(&mut self, global: Global) {
+        if self.near.iter().all(Option::is_some) {
+            self.near.rotate_right(1);
+            self.near[0] = None;
+        }
+        if let Some(place) = self.near.iter_mut().find(|kept| kept.is_none()) {
+            *place = Some(global.window);
+        }
+    }
+
     /// The allocation that an address lies in. Kernels come back to the same few, so those of this kernel are kept.
     fn allocation_of(&mut self, addr: u64) -> Result<Window, MemoryError> {
         if let Some(window) = self.near.iter().flatten().find(|window| window.holds(addr)) {

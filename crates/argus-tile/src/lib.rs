@@ -103,7 +103,7 @@ mod tile;
 mod transfer;
 
 pub use crate::convert::{RoundMode, Saturation};
-pub use crate::core::{Core, CoreConfig};
+pub use crate::core::{Core, CoreConfig, Overrun};
 pub use crate::fault::{Fault, FaultKind, Particulars};
 pub use crate::gather::MaskPattern;
 pub use crate::global::{Global, GlobalLayout, GlobalShape};

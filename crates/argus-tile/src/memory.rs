@@ -45,6 +45,18 @@ macro_rules! by_dtype {
                 type $T = i8;
                 $body
             }
+            argus_abi::DType::U32 => {
+                type $T = u32;
+                $body
+            }
+            argus_abi::DType::U16 => {
+                type $T = u16;
+                $body
+            }
+            argus_abi::DType::U8 => {
+                type $T = u8;
+                $body
+            }
             other => Err(crate::memory::no_compute(other)),
         }
     };

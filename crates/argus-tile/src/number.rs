@@ -151,7 +151,7 @@ macro_rules! integer {
     )*};
 }
 
-integer!(i8, i16, i32);
+integer!(i8, i16, i32, u8, u16, u32);
 
 impl Element for f32 {
     #[inline(always)]

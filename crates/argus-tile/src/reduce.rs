@@ -122,7 +122,7 @@ macro_rules! sum_rows {
     };
 }
 
-sum_rows!(plain f32, i32, i16, i8; f32 f16, bf16);
+sum_rows!(plain f32, i32, i16, i8, u32, u16, u8; f32 f16, bf16);
 
 /// Folds each row into one value, starting with `start` or, without one, with the row's first element.
 #[multiversion(targets("x86_64+avx2+bmi1+bmi2+fma+lzcnt+popcnt"))]

@@ -43,6 +43,18 @@ pub enum WaitFor {
 }
 
 impl WaitFor {
+    /// As C writes it.
+    fn sign(self) -> &'static str {
+        match self {
+            WaitFor::Equal => "==",
+            WaitFor::NotEqual => "!=",
+            WaitFor::Greater => ">",
+            WaitFor::GreaterOrEqual => ">=",
+            WaitFor::Less => "<",
+            WaitFor::LessOrEqual => "<=",
+        }
+    }
+
     fn holds(self, word: i32, value: i32) -> bool {
         match self {
             WaitFor::Equal => word == value,
@@ -95,7 +107,7 @@ impl Core {
                 check_words("signal", signal)?;
                 while !all_hold(signal, value, wanted)? {
                     if core.status.is_stopped() {
-                        return Err(Fault::stopped());
+                        return Err(in_vain(signal, value, wanted)?);
                     }
                     std::thread::sleep(PAUSE);
                 }
@@ -187,6 +199,17 @@ fn all_hold(signal: &Global, value: i32, wanted: WaitFor) -> Result<bool, Fault>
         Ok(())
     })?;
     Ok(holds)
+}
+
+/// The end of a wait for a signal that did not come: what it was, and what it should have been.
+#[cold]
+fn in_vain(signal: &Global, value: i32, wanted: WaitFor) -> Result<Fault, Fault> {
+    let word = word(signal, 0)?;
+    let text = format!(
+        "it waited for a signal {} {value}, which is {word}, until the run was stopped",
+        wanted.sign()
+    );
+    Ok(Fault::new(FaultKind::Stopped, text))
 }
 
 fn put(scratch: &mut Scratch, dst: &Global, src: &Global, add: bool) -> KernelResult {

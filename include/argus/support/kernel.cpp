@@ -2,11 +2,11 @@
 // and the core that this thread runs on. It needs nothing of the kernel but its entry, so kernels that include no
 // header are bound the same way.
 #include <exception>
+#include <stdio.h>
 #include <string.h>
 
 #include "argus/bound.hpp"
-
-extern "C" void kernel_entry(int64_t *args);
+#include "argus/support/kernel_entry.h"
 
 namespace argus {
 
@@ -45,6 +45,21 @@ constexpr ArgusKernelObject object = {sizeof(ArgusKernelObject), ARGUS_KERNEL_AB
 
 }  // namespace
 }  // namespace argus
+
+// Debuggers call these by name, with the stack of the kernel below them.
+extern "C" __attribute__((visibility("default"))) const char *argus_show_tile(const ArgusTile *tile, uint32_t rows, uint32_t cols) {
+    return argus::engine->show_tile(argus::core, tile, rows, cols);
+}
+extern "C" __attribute__((visibility("default"))) const char *argus_show_tensor(const void *tensor, uint32_t rows, uint32_t cols) {
+    return argus::engine->show_tensor(argus::core, tensor, rows, cols);
+}
+// The same on stderr, for debuggers that do not print long texts.
+extern "C" __attribute__((visibility("default"))) void argus_print_tile(const ArgusTile *tile, uint32_t rows, uint32_t cols) {
+    fprintf(stderr, "%s\n", argus_show_tile(tile, rows, cols));
+}
+extern "C" __attribute__((visibility("default"))) void argus_print_tensor(const void *tensor, uint32_t rows, uint32_t cols) {
+    fprintf(stderr, "%s\n", argus_show_tensor(tensor, rows, cols));
+}
 
 extern "C" __attribute__((visibility("default"))) const ArgusKernelObject *argus_kernel_bind(const ArgusKernelTable *table) {
     if (table->abi == ARGUS_KERNEL_ABI && table->size >= sizeof(ArgusKernelTable)) {

@@ -190,7 +190,7 @@ fn many_at_once_make_one_object() {
         threads.into_iter().map(|thread| thread.join().unwrap()).collect()
     });
     assert!(paths.iter().all(|path| *path == paths[0] && path.is_file()), "{paths:?}");
-    let left: Vec<_> = fs::read_dir(scratch.path("cache/objects-1"))
+    let left: Vec<_> = fs::read_dir(scratch.path("cache/objects-2"))
         .unwrap()
         .map(|entry| entry.unwrap().file_name())
         .collect();

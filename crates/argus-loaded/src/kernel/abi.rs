@@ -2,6 +2,8 @@
 
 use std::ffi::c_char;
 
+use argus_abi::Tensor;
+
 pub const ABI: u32 = 1;
 pub const MAX_TILES: usize = 6;
 pub const MAX_GLOBALS: usize = 2;
@@ -89,6 +91,9 @@ pub struct Table {
     pub abi: u32,
     pub issue: extern "C" fn(core: *mut Core, instruction: *const Instruction) -> i32,
     pub clock: extern "C" fn(core: *mut Core) -> u64,
+    pub show_tile: extern "C" fn(core: *mut Core, tile: *const Tile, rows: u32, cols: u32) -> *const c_char,
+    pub show_tensor:
+        extern "C" fn(core: *mut Core, tensor: *const Tensor, rows: u32, cols: u32) -> *const c_char,
 }
 
 pub type Call =

@@ -8,6 +8,7 @@ use argus_tile::{
     ScalarValue, Space, Split, TPipe, Tile,
 };
 use half::{bf16, f16};
+use thiserror::Error;
 
 use super::abi;
 
@@ -44,49 +45,11 @@ impl<'a> Operands<'a> {
         // SAFETY: a pointer below the count leads to a tile that lives until the instruction returns; headers fill in
         // both together.
         let raw = unsafe { &*self.raw.tiles[at] };
-        let space = Space::ALL.get(usize::from(raw.space)).copied();
-        let space =
-            space.ok_or_else(|| self.wrong(core, format_args!("no tile type has number {}", raw.space)))?;
-        let dtype = self.dtype(core, raw.dtype)?;
-        let block = match raw.block {
-            0 => BlockOrder::RowMajor,
-            1 => BlockOrder::ColMajor,
-            other => return Err(self.wrong(core, format_args!("no block layout has number {other}"))),
-        };
-        let inner = match raw.inner {
-            0 => InnerOrder::NoneBox,
-            1 => InnerOrder::RowMajor,
-            2 => InnerOrder::ColMajor,
-            other => return Err(self.wrong(core, format_args!("no inner layout has number {other}"))),
-        };
-        let pad = match raw.pad {
-            0 => Pad::Null,
-            1 => Pad::Zero,
-            2 => Pad::Max,
-            3 => Pad::Min,
-            4 => Pad::Custom(raw.pad_bits),
-            other => return Err(self.wrong(core, format_args!("no pad value has number {other}"))),
-        };
-        let addr = u32::try_from(raw.addr).map_err(|_| {
-            self.wrong(core, format_args!("address {:#x} is beyond every memory of a core", raw.addr))
-        })?;
-        Ok(Tile {
-            addr,
-            rows: raw.rows,
-            cols: raw.cols,
-            valid_rows: raw.valid_rows,
-            valid_cols: raw.valid_cols,
-            space,
-            dtype,
-            block,
-            inner,
-            fractal: raw.fractal,
-            assigned: raw.assigned != 0,
-            pad,
-        })
+        tile(raw).map_err(|bad| self.wrong(core, format_args!("{bad}")))
     }
 
-    /// The tensor walk at a place. Its bounds are those of the allocation that its address lies in.
+    /// The tensor walk at a place. Its bounds are those of the allocation that its address lies in. It is lent: an
+    /// instruction that is done with it gives it back.
     pub fn global(&self, core: &mut Core, at: usize) -> Result<Global, Fault> {
         if at >= usize::from(self.raw.global_count) || self.raw.globals[at].is_null() {
             return Err(self.wrong(core, format_args!("tensor {at} is missing")));
@@ -106,15 +69,19 @@ impl<'a> Operands<'a> {
                 );
             }
         };
-        let mut shape = [0; 5];
-        for (to, from) in shape.iter_mut().zip(raw.shape) {
-            *to = u32::try_from(from).map_err(|_| {
-                self.wrong(core, format_args!("a tensor cannot have {from} elements in a dimension"))
-            })?;
+        // One look at all five: a number of 32 bits has no others set.
+        let all = raw.shape.iter().fold(0, |all, &extent| all | extent as u64);
+        if all > u64::from(u32::MAX) {
+            let wrong =
+                raw.shape.into_iter().find(|&extent| u32::try_from(extent).is_err()).unwrap_or_default();
+            return Err(
+                self.wrong(core, format_args!("a tensor cannot have {wrong} elements in a dimension"))
+            );
         }
+        let shape = raw.shape.map(|extent| extent as u32);
         // Strides of dimensions of size 1 are anything; one that is used and negative leads out of every allocation.
         let stride = raw.stride.map(|stride| stride as u64);
-        core.global_raw(raw.addr, dtype, GlobalShape { shape, stride, layout })
+        core.lend_global(raw.addr, dtype, GlobalShape { shape, stride, layout })
     }
 
     /// An option: an offset, an enumerator, a template argument.
@@ -196,6 +163,64 @@ impl<'a> Operands<'a> {
         DType::from_raw(number)
             .ok_or_else(|| self.wrong(core, format_args!("no element type has number {number}")))
     }
+}
+
+/// A number in a descriptor of a tile that means nothing.
+#[derive(Debug, Error)]
+pub(super) enum BadTile {
+    #[error("no tile type has number {0}")]
+    Space(u8),
+    #[error("no element type has number {0}")]
+    DType(u8),
+    #[error("no block layout has number {0}")]
+    Block(u8),
+    #[error("no inner layout has number {0}")]
+    Inner(u8),
+    #[error("no pad value has number {0}")]
+    Pad(u8),
+    #[error("address {0:#x} is beyond every memory of a core")]
+    Address(u64),
+}
+
+/// A tile out of its descriptor.
+#[inline]
+pub(super) fn tile(raw: &abi::Tile) -> Result<Tile, BadTile> {
+    let space = Space::ALL.get(usize::from(raw.space)).copied().ok_or(BadTile::Space(raw.space))?;
+    let dtype = DType::from_raw(raw.dtype).ok_or(BadTile::DType(raw.dtype))?;
+    let block = match raw.block {
+        0 => BlockOrder::RowMajor,
+        1 => BlockOrder::ColMajor,
+        other => return Err(BadTile::Block(other)),
+    };
+    let inner = match raw.inner {
+        0 => InnerOrder::NoneBox,
+        1 => InnerOrder::RowMajor,
+        2 => InnerOrder::ColMajor,
+        other => return Err(BadTile::Inner(other)),
+    };
+    let pad = match raw.pad {
+        0 => Pad::Null,
+        1 => Pad::Zero,
+        2 => Pad::Max,
+        3 => Pad::Min,
+        4 => Pad::Custom(raw.pad_bits),
+        other => return Err(BadTile::Pad(other)),
+    };
+    let addr = u32::try_from(raw.addr).map_err(|_| BadTile::Address(raw.addr))?;
+    Ok(Tile {
+        addr,
+        rows: raw.rows,
+        cols: raw.cols,
+        valid_rows: raw.valid_rows,
+        valid_cols: raw.valid_cols,
+        space,
+        dtype,
+        block,
+        inner,
+        fractal: raw.fractal,
+        assigned: raw.assigned != 0,
+        pad,
+    })
 }
 
 /// The name of the source file that an instruction stands in.

@@ -77,15 +77,21 @@ pub(super) fn run(core: &mut Core, raw: &abi::Instruction) -> KernelResult {
         }
         Opcode::Tload => {
             let (dst, src) = (given.tile(core, 0)?, given.global(core, 0)?);
-            core.tload(&dst, &src)
+            let done = core.tload(&dst, &src);
+            core.give_back(src);
+            done
         }
         Opcode::Tstore => {
             let (src, dst) = (given.tile(core, 0)?, given.global(core, 0)?);
-            core.tstore(&dst, &src)
+            let done = core.tstore(&dst, &src);
+            core.give_back(dst);
+            done
         }
         Opcode::TstoreAtomicAdd => {
             let (src, dst) = (given.tile(core, 0)?, given.global(core, 0)?);
-            core.tstore_atomic_add(&dst, &src)
+            let done = core.tstore_atomic_add(&dst, &src);
+            core.give_back(dst);
+            done
         }
         Opcode::Tadd => three!(tadd),
         Opcode::Tsub => three!(tsub),

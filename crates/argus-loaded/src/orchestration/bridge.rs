@@ -12,6 +12,7 @@ use argus_runtime::{Abg, EntryArgs, Fatal, Hbg, ScopeMode, TaskOutputs, Trb};
 
 use super::abi::{self, Kernels, Outputs, Table, TaskArgs, TensorInfo};
 use super::decode;
+use super::observe::{self, Observer, ScopeEdge, Submitted};
 use super::{Level, Log};
 
 pub enum Builder<'a> {
@@ -26,6 +27,9 @@ pub struct Bridge<'a> {
     entry: &'a EntryArgs,
     limits: ArgLimits,
     log: &'a Log,
+    observer: Option<&'a dyn Observer>,
+    /// Files and lines of the scopes that are open, for the observer.
+    sites: Vec<Option<(String, u32)>>,
     fatal: Option<Fatal>,
     /// Tensors that the object holds references to. They stay until the run's orchestration ends, so that a tensor
     /// used too late is refused by its scope and not read from memory that is gone.
@@ -33,8 +37,42 @@ pub struct Bridge<'a> {
 }
 
 impl<'a> Bridge<'a> {
-    pub fn new(builder: Builder<'a>, entry: &'a EntryArgs, limits: ArgLimits, log: &'a Log) -> Bridge<'a> {
-        Bridge { builder, entry, limits, log, fatal: None, outputs: Vec::new() }
+    pub fn new(
+        builder: Builder<'a>,
+        entry: &'a EntryArgs,
+        limits: ArgLimits,
+        log: &'a Log,
+        observer: Option<&'a dyn Observer>,
+    ) -> Bridge<'a> {
+        let (sites, fatal, outputs) = (Vec::new(), None, Vec::new());
+        Bridge { builder, entry, limits, log, observer, sites, fatal, outputs }
+    }
+
+    /// Tells the observer of a submission that was carried out.
+    ///
+    /// # Safety
+    /// As for [`observe::submission`].
+    unsafe fn tell(&mut self, what: Submitted, args: &TaskArgs, outputs: &Outputs) {
+        if let (Some(observer), Builder::Trb(trb)) = (self.observer, &mut self.builder) {
+            let mode = trb.scope_use().mode;
+            // SAFETY: by the caller's promise.
+            observer.submitted(&unsafe { observe::submission(what, mode, args, outputs) });
+        }
+    }
+
+    /// Tells the observer that the innermost scope has begun or is about to end. After an error neither is told.
+    pub fn tell_scope(&mut self, begins: bool, site: Option<(String, u32)>) {
+        if self.fatal.is_some() {
+            return;
+        }
+        if let (Some(observer), Builder::Trb(trb)) = (self.observer, &mut self.builder) {
+            let site = if begins { site } else { self.sites.pop().flatten() };
+            let shown = site.as_ref().map(|(file, line)| (&file[..], *line));
+            observer.scope(&ScopeEdge { begins, site: shown, at: trb.scope_use() });
+            if begins {
+                self.sites.push(site);
+            }
+        }
     }
 
     /// The error that the object's calls ended with.
@@ -163,13 +201,14 @@ unsafe extern "C" fn submit(
     unsafe {
         call(host, (), |bridge| {
             let arg = decode::task_args(&*args, bridge.limits);
-            let kernels = decode::kernels(*kernels);
+            let chosen = decode::kernels(*kernels);
             let submitted = match &mut bridge.builder {
-                Builder::Trb(trb) => trb.submit(kernels, arg)?,
-                Builder::Abg(abg) => abg.submit(kernels, arg)?,
+                Builder::Trb(trb) => trb.submit(chosen, arg)?,
+                Builder::Abg(abg) => abg.submit(chosen, arg)?,
                 Builder::Hbg(_) => return Err(other_runtime()),
             };
             *outputs = bridge.give(&submitted);
+            bridge.tell((*kernels).into(), &*args, &*outputs);
             Ok(())
         });
     }
@@ -182,6 +221,7 @@ unsafe extern "C" fn submit_dummy(host: *mut c_void, args: *const TaskArgs, outp
             let arg = decode::task_args(&*args, bridge.limits);
             let submitted = bridge.trb()?.submit_dummy(arg)?;
             *outputs = bridge.give(&submitted);
+            bridge.tell(Submitted::Dummy, &*args, &*outputs);
             Ok(())
         });
     }
@@ -198,20 +238,27 @@ unsafe extern "C" fn alloc_tensors(host: *mut c_void, args: *const TaskArgs, out
                 Builder::Hbg(_) => return Err(other_runtime()),
             };
             *outputs = bridge.give(&allocated);
+            bridge.tell(Submitted::Allocation, &*args, &*outputs);
             Ok(())
         });
     }
 }
 
-/// The place in the source is for statistics of scopes, which nothing keeps yet.
-unsafe extern "C" fn scope_begin(host: *mut c_void, manual: i32, _file: *const c_char, _line: i32) {
+unsafe extern "C" fn scope_begin(host: *mut c_void, manual: i32, file: *const c_char, line: i32) {
     let mode = if manual != 0 { ScopeMode::Manual } else { ScopeMode::Auto };
     // SAFETY: as said above of all of them.
     unsafe {
-        call(host, (), |bridge| match &mut bridge.builder {
-            Builder::Trb(trb) => trb.scope_begin(mode),
-            Builder::Abg(abg) => abg.scope_begin(),
-            Builder::Hbg(_) => Err(other_runtime()),
+        call(host, (), |bridge| {
+            match &mut bridge.builder {
+                Builder::Trb(trb) => trb.scope_begin(mode)?,
+                Builder::Abg(abg) => abg.scope_begin()?,
+                Builder::Hbg(_) => return Err(other_runtime()),
+            }
+            if bridge.observer.is_some() {
+                let file = decode::text(file).filter(|file| !file.is_empty());
+                bridge.tell_scope(true, file.map(|file| (file, u32::try_from(line).unwrap_or(0))));
+            }
+            Ok(())
         });
     }
 }
@@ -219,10 +266,13 @@ unsafe extern "C" fn scope_begin(host: *mut c_void, manual: i32, _file: *const c
 unsafe extern "C" fn scope_end(host: *mut c_void) {
     // SAFETY: as said above of all of them.
     unsafe {
-        call(host, (), |bridge| match &mut bridge.builder {
-            Builder::Trb(trb) => trb.scope_end(),
-            Builder::Abg(abg) => abg.scope_end(),
-            Builder::Hbg(_) => Err(other_runtime()),
+        call(host, (), |bridge| {
+            bridge.tell_scope(false, None);
+            match &mut bridge.builder {
+                Builder::Trb(trb) => trb.scope_end(),
+                Builder::Abg(abg) => abg.scope_end(),
+                Builder::Hbg(_) => Err(other_runtime()),
+            }
         });
     }
 }
@@ -328,6 +378,7 @@ unsafe extern "C" fn graph_begin(host: *mut c_void, args: *const TaskArgs, outpu
             let boundary = decode::task_args(&*args, ArgLimits::GRAPH);
             let id = bridge.trb()?.graph_begin(boundary)?;
             *outputs = Outputs { task_id: id.raw(), tensors: std::ptr::null(), count: 0, reserved: 0 };
+            bridge.tell(Submitted::Graph, &*args, &*outputs);
             Ok(())
         });
     }

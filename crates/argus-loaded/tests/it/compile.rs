@@ -7,10 +7,6 @@ use argus_abi::{CoreType, RuntimeKind};
 use argus_chip::{Chip, DEFAULT_CHIP};
 use argus_compile::{Compiler, Generation, Role, Toolchain, Unit};
 
-pub fn repository() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..").canonicalize().unwrap()
-}
-
 pub fn compiler() -> &'static Compiler {
     static COMPILER: OnceLock<Compiler> = OnceLock::new();
     COMPILER.get_or_init(|| {

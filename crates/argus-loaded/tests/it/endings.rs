@@ -1,6 +1,6 @@
 //! How a kernel in an object may end, and what is known of it then.
 
-use argus_tile::FaultKind;
+use argus_tile::{FaultKind, Overrun};
 
 use crate::compile::compile_text;
 use crate::rig::Rig;
@@ -83,7 +83,7 @@ fn ub_beyond_the_chips_end_is_reported_and_not_refused() {
     let body = "    Tile<TileType::Vec, float, 8, 8> a;\n    TASSIGN(a, 0x3ff00);\n    TEXPANDS(a, 1.0f);\n";
     let (rig, result) = ends_with(body, |_| ());
     result.unwrap();
-    assert_eq!(rig.core.ub_overrun(), Some(0x40000));
+    assert_eq!(rig.core.ub_overrun(), Some(Overrun { used: 0x40000, size: 0x30000 }));
     let body =
         "    Tile<TileType::Vec, float, 8, 8> a;\n    TASSIGN(a, 0x7fff0 + 16);\n    TEXPANDS(a, 1.0f);\n";
     assert_eq!(ends_with(body, |_| ()).1.unwrap_err().kind, FaultKind::OutOfRange);

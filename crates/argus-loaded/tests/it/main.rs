@@ -4,6 +4,7 @@
 mod compile;
 mod conformance;
 mod endings;
+mod kernels;
 mod must_fail;
 mod orchestration_refusals;
 mod orchestrations;

@@ -4,9 +4,9 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use argus_abi::Member;
 use argus_abi::args::{DispatchPayload, KernelArgs, SLOTS};
-use argus_abi::{CoreType, Member};
-use argus_chip::DEFAULT_CHIP;
+use argus_chip::{Chip, DEFAULT_CHIP};
 use argus_gm::{Fill, GlobalMemory};
 use argus_loaded::LoadedKernel;
 use argus_tile::{ClusterPipes, Core, CoreConfig, CoreStatus, Kernel, KernelResult};
@@ -20,13 +20,17 @@ pub struct Rig {
 
 impl Rig {
     pub fn new() -> Rig {
+        Rig::on(DEFAULT_CHIP, Member::Aiv0)
+    }
+
+    /// A core of this chip, at this place of its cluster.
+    pub fn on(chip: &Chip, member: Member) -> Rig {
         let memory = Arc::new(GlobalMemory::new());
         let stop = Arc::new(AtomicBool::new(false));
-        let config =
-            CoreConfig { sizes: DEFAULT_CHIP.core_sizes, core_type: CoreType::Aiv, fill: Fill::Poison };
+        let config = CoreConfig { sizes: chip.core_sizes, core_type: member.core_type(), fill: Fill::Poison };
         let status = Arc::new(CoreStatus::new(stop.clone()));
         let mut core = Core::new(config, memory.clone(), Arc::new(ClusterPipes::new()), status.clone());
-        core.begin_kernel(Member::Aiv0);
+        core.begin_kernel(member);
         Rig { core, memory, stop, status }
     }
 

@@ -16,7 +16,7 @@ use super::{Device, RunReport};
 use crate::config::RunConfig;
 use crate::error::{ConfigError, Fatal, RunError};
 use crate::kernel_table::KernelTable;
-use crate::monitor;
+use crate::monitor::Monitor;
 use crate::schedule::Scheduler;
 use crate::schedule::cores::Cores;
 use crate::schedule::crew::Crew;
@@ -58,6 +58,7 @@ impl Device {
         scheduler.count_submitted();
         scheduler.publish(&task);
         scheduler.end_orchestration();
+        let monitor = Monitor::new(config.progress_timeout, &self.interrupt);
         let cpus = std::thread::available_parallelism().map_or(1, |cpus| cpus.get());
         for thread in 0..config.host_threads.unwrap_or(cpus.min(parts)).max(1) {
             // The first is enough to finish; kernels that need a second one say so themselves.
@@ -66,14 +67,14 @@ impl Device {
                 _ => {}
             }
         }
-        let ended = monitor::watch(&scheduler, config.progress_timeout, &self.interrupt);
+        let ended = monitor.watch(&scheduler);
         let elapsed = started.elapsed();
         if ended.abandoned {
             self.abandoned = true;
         }
         scheduler.dismantle();
         match ended.error {
-            Some(error) => Err(error),
+            Some(error) => Err(error.resolved()),
             None => Ok(RunReport { tasks: scheduler.completed(), elapsed, clusters, control_threads }),
         }
     }

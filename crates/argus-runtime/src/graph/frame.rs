@@ -147,11 +147,13 @@ impl Frame {
         self.scopes.last().map_or(ScopeMode::Auto, |scope| scope.mode)
     }
 
-    fn depth(&self) -> usize {
+    /// How deep the innermost scope is; the outermost is 0.
+    pub fn depth(&self) -> usize {
         self.scopes.len().saturating_sub(1)
     }
 
-    fn ring_index(&self) -> usize {
+    /// The ring that tasks of the innermost scope are on.
+    pub fn ring_index(&self) -> usize {
         match (self.ahead, self.in_graph) {
             (_, true) => GRAPH_RING,
             (true, false) => 0,

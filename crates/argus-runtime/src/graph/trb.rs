@@ -18,7 +18,7 @@ use crate::graph::frame::{Frame, ScopeMode};
 use crate::graph::tensormap::{Found, TensorMap, WaitsFor};
 use crate::schedule::hooks::Hooks;
 use crate::schedule::task::{Task, Work};
-use crate::schedule::task_ring::Lookup;
+use crate::schedule::task_ring::{Lookup, RingUse};
 use inner_graph::InnerGraphs;
 
 /// The producers of one task, each once, with the first reason found.
@@ -48,6 +48,17 @@ impl Producers {
             self.ids.extend(self.found.iter().map(|(known, _)| known.id()));
         }
     }
+}
+
+/// The innermost scope at one moment.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ScopeUse {
+    pub depth: usize,
+    pub ring: usize,
+    pub mode: ScopeMode,
+    pub of_ring: RingUse,
+    /// Views that the map tracks.
+    pub views: usize,
 }
 
 /// The orchestration's handle. Every call fails once the run is fatal; pass the error on.
@@ -115,6 +126,14 @@ impl Trb {
 
     pub fn scope_end(&mut self) -> Result<(), Fatal> {
         let tasks = self.frame.end_scope()?;
+        // A tensor that was created in the scope cannot be used any more: no later task has an edge because of it.
+        for args in tasks.iter().map(|task| &task.args) {
+            for (tensor, arg_type) in args.tensors.iter().zip(&args.types) {
+                if *arg_type == TensorArgType::Output && tensor.size > 0 {
+                    self.map.forget(tensor.addr);
+                }
+            }
+        }
         self.frame.release_scope(&tasks);
         Ok(())
     }
@@ -132,6 +151,17 @@ impl Trb {
     pub fn capture_marked_only(&mut self) {
         if let Some(capture) = self.frame.scheduler.capture() {
             capture.take_marked_only();
+        }
+    }
+
+    /// The innermost scope and what its ring has handed out so far.
+    pub fn scope_use(&mut self) -> ScopeUse {
+        ScopeUse {
+            depth: self.frame.depth(),
+            ring: self.frame.ring_index(),
+            mode: self.frame.mode(),
+            of_ring: self.frame.ring().flow(),
+            views: self.map.live_entries(usize::MAX),
         }
     }
 

@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use argus_abi::capture::{ArgumentEntry, SkipEntry, TaskEntry, argument_flags, skip_reason};
+use argus_abi::capture::{ArgumentEntry, SkipEntry, TaskFields, argument_flags, skip_reason};
 use argus_abi::{DType, EdgeReason, FuncId, Kind, Role, Stage, TaskId, TaskState, Tensor, TensorArgType};
 use argus_capture::{CaptureStatus, Recorder};
 use argus_facts::{Candidate, Decision, Selection};
@@ -56,6 +56,13 @@ impl Capture {
             memory,
             started: Instant::now(),
             dispatched: AtomicU64::new(0),
+        }
+    }
+
+    /// A child process has a copy of this and is the one to use it.
+    pub fn leave_to_child(self) {
+        if let Some(recorder) = relock(self.orchestration.lock()).take() {
+            recorder.leave_to_child();
         }
     }
 
@@ -130,7 +137,7 @@ impl Capture {
             Work::Kernels(launch) => (func_numbers(launch.kernels), launch.blocks),
         };
         let (dispatch_order, dispatched_ns, cores) = task.trace.read();
-        _ = recorder.task(TaskEntry {
+        _ = recorder.task(TaskFields {
             task_id: task.id.raw(),
             func_ids,
             blocks,
@@ -142,7 +149,7 @@ impl Capture {
             tensors: task.args.tensors.len() as u16,
             scalars: task.args.scalars.len() as u16,
             state: state as u8,
-            ..zerocopy::FromZeros::new_zeroed()
+            reserved: [0; 7],
         });
     }
 
@@ -163,10 +170,12 @@ impl Capture {
             launch.kernels.map(|func| func.and_then(|func| kernels.get(func)).map(|entry| &*entry.name));
         let (time_ns, marked_only) = (self.now(), self.is_marked_only());
         let mut visit = |arg: usize, what: Argument<'_>| {
-            let (kind, role, dtype, bytes) = what.facts();
+            let (kind, role, dtype) = what.facts();
             if !role.captured_at(stage) {
                 return;
             }
+            // Only selectors ask for it.
+            let bytes = if self.selection.selectors.is_empty() { 0 } else { what.bytes() };
             let candidate = Candidate {
                 task: task.id,
                 funcs: launch.kernels,
@@ -233,7 +242,7 @@ impl Capture {
         flags: u8,
         time_ns: u64,
     ) {
-        let (kind, role, dtype, _) = what.facts();
+        let (kind, role, dtype) = what.facts();
         let mut entry = ArgumentEntry {
             task_id: task.id.raw(),
             time_ns,
@@ -295,13 +304,17 @@ impl<'a> Argument<'a> {
         }
     }
 
-    fn facts(&self) -> (Kind, Role, DType, u64) {
+    fn facts(&self) -> (Kind, Role, DType) {
         match self {
-            Argument::Tensor(tensor, role) => {
-                let bytes = tensor.packed_bytes().unwrap_or(0);
-                (Kind::Tensor, *role, tensor.dtype().unwrap_or(DType::U8), bytes)
-            }
-            Argument::Scalar(_, dtype) => (Kind::Scalar, Role::Input, *dtype, 0),
+            Argument::Tensor(tensor, role) => (Kind::Tensor, *role, tensor.dtype().unwrap_or(DType::U8)),
+            Argument::Scalar(_, dtype) => (Kind::Scalar, Role::Input, *dtype),
+        }
+    }
+
+    fn bytes(&self) -> u64 {
+        match self {
+            Argument::Tensor(tensor, _) => tensor.packed_bytes().unwrap_or(0),
+            Argument::Scalar(..) => 0,
         }
     }
 }

@@ -15,12 +15,13 @@ use crate::schedule::task::Task;
 /// The clock of a run.
 pub struct Clock {
     started: Instant,
-    edges: Mutex<Vec<Edge>>,
+    /// None if they are not wanted.
+    edges: Option<Mutex<Vec<Edge>>>,
 }
 
 impl Clock {
-    pub fn new(started: Instant) -> Clock {
-        Clock { started, edges: Mutex::default() }
+    pub fn new(started: Instant, keeps_edges: bool) -> Clock {
+        Clock { started, edges: keeps_edges.then(Mutex::default) }
     }
 
     /// Out of line, so that runs that are not timed pay for the branch around it only.
@@ -32,14 +33,14 @@ impl Clock {
 
     /// The producers of a task.
     pub fn edges(&self, to: TaskId, producers: &[(TaskId, EdgeReason)]) {
-        if !producers.is_empty() {
+        if let Some(known) = self.edges.as_ref().filter(|_| !producers.is_empty()) {
             let edges = producers.iter().map(|&(from, reason)| Edge { from, to, reason });
-            relock(self.edges.lock()).extend(edges);
+            relock(known.lock()).extend(edges);
         }
     }
 
     pub fn take_edges(&self) -> Vec<Edge> {
-        std::mem::take(&mut *relock(self.edges.lock()))
+        self.edges.as_ref().map_or_else(Vec::new, |known| std::mem::take(&mut *relock(known.lock())))
     }
 }
 

@@ -66,7 +66,7 @@ pub struct ControlThread {
     reserved: ClusterBits,
     /// Where this control thread writes down what it captures.
     recorder: Option<Recorder>,
-    /// When that had to wait, if anybody wants to know.
+    /// When that had to wait, if the run is timed.
     waits: Vec<CaptureWait>,
     /// Whether anything looks at tasks: the one branch of a run in which nothing does.
     hooked: bool,
@@ -330,7 +330,7 @@ impl ControlThread {
     }
 }
 
-/// The two hooks of the one scheduler path. Without anybody who looks at tasks each is one branch;
+/// The two hooks of the one scheduler path. Where nothing looks at tasks each is one branch;
 /// `cargo xtask hooks` counts what that costs against a build that has no hooks at all.
 impl ControlThread {
     /// Starts one block of a task on a core.

@@ -22,7 +22,7 @@ pub type CoreBits = Bits<CORE_WORDS>;
 pub struct Dispatch {
     pub payload: DispatchPayload,
     pub task: Option<Arc<Task>>,
-    /// When, if anybody wants to know.
+    /// When, if the run is timed.
     pub posted_ns: u64,
 }
 
@@ -67,7 +67,7 @@ pub struct Engine {
     /// Made when the core runs its first kernel.
     pub core: Option<Core>,
     pub last: Option<Token>,
-    /// When its kernel began, and what it ran before, if anybody wants to know.
+    /// When its kernel began, and what it ran before, if the run is timed.
     pub started_ns: u64,
     pub parts: Vec<PartTime>,
 }

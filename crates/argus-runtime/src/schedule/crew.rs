@@ -67,6 +67,7 @@ impl Crew {
         *relock(attendance.present.lock()) += 1;
         self.threads.join();
         let spawned = std::thread::Builder::new().name(format!("argus-worker-{worker}")).spawn(move || {
+            argus_child::prepare_thread();
             first(&scheduler, worker);
             scheduler.work(worker);
             scheduler.crew.threads.leave();
@@ -113,11 +114,11 @@ impl Crew {
         result
     }
 
-    /// Waits until every thread has left; false if some are still there after `limit`.
-    pub fn wait_until_gone(&self, limit: Duration) -> bool {
+    /// Waits until every thread has left but `lost` that never will; false if more are still there after `limit`.
+    pub fn wait_until_gone(&self, lost: usize, limit: Duration) -> bool {
         let deadline = Instant::now() + limit;
         let mut present = relock(self.attendance.present.lock());
-        while *present > 0 {
+        while *present > lost {
             let Some(left) = deadline.checked_duration_since(Instant::now()) else { return false };
             (present, _) = relock(self.attendance.left.wait_timeout(present, left));
         }

@@ -87,7 +87,9 @@ impl Outcome {
 pub fn last_instruction(status: &CoreStatus) -> String {
     match status.last_opcode() {
         Some(opcode) => {
-            format!(" after {} tile instructions, the last one {}", status.instructions(), opcode.name())
+            let count = status.instructions();
+            let noun = if count == 1 { "instruction" } else { "instructions" };
+            format!(" after {count} tile {noun}, the last one {}", opcode.name())
         }
         None => " before its first tile instruction".into(),
     }

@@ -33,8 +33,26 @@ struct State {
     spans: VecDeque<HeapSpan>,
     /// Dependency edges of live tasks.
     edges: u32,
+    /// Heap bytes and edges that were ever taken.
+    heap_taken: u64,
+    edges_taken: u64,
     /// Taken by the orchestrator for the task it is about to add.
     reserved: Option<HeapSpan>,
+}
+
+/// What was taken from a ring and what of it was given back, each counted since the run began.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Flow {
+    pub released: u64,
+    pub taken: u64,
+}
+
+/// The three things that a ring hands out.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RingUse {
+    pub tasks: Flow,
+    pub heap: Flow,
+    pub edges: Flow,
 }
 
 /// What is missing for a task to be added now.
@@ -106,7 +124,9 @@ impl Ring {
         debug_assert_eq!(task.id.local(), state.next_local);
         state.next_local += 1;
         state.edges += task.edges;
+        state.edges_taken += u64::from(task.edges);
         if let Some(span) = state.reserved.take() {
+            state.heap_taken += span.end - span.start;
             state.spans.push_back(span);
         }
         state.live.push_back(task);
@@ -161,6 +181,18 @@ impl Ring {
         drop(state);
         // Tasks are dropped here, outside the lock.
         !gone.is_empty()
+    }
+
+    /// What was taken and given back so far.
+    pub fn flow(&self) -> RingUse {
+        let state = relock(self.state.lock());
+        let flow = |taken: u64, held: u64| Flow { released: taken - held, taken };
+        let heap: u64 = state.spans.iter().map(|span| span.end - span.start).sum();
+        RingUse {
+            tasks: flow(state.next_local.into(), state.live.len() as u64),
+            heap: flow(state.heap_taken, heap),
+            edges: flow(state.edges_taken, state.edges.into()),
+        }
     }
 
     /// Tasks that are not reclaimed.

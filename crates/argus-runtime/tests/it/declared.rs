@@ -127,7 +127,8 @@ fn a_task_that_waits_for_itself_is_a_deadlock() {
         abg.add_dependency(task, task)
     });
     let error = refusal(&program, &[&[0]], &config());
-    assert!(matches!(error, RunError::Deadlock { left: 1, total: 1 }), "{error}");
+    assert!(matches!(error, RunError::Deadlock { left: 1, total: 1, .. }), "{error}");
+    assert_eq!(error.stall().unwrap().class.detail(), 4);
 }
 
 #[test]

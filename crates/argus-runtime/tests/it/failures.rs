@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use argus_abi::{CoreType, FatalCode};
 use argus_chip::CHIPS;
+use argus_facts::StallClass;
 use argus_runtime::{Arg, Device, Fatal, Program, RunConfig, RunError, ScopeMode, TensorCreateInfo, Trb};
 use argus_tile::Fault;
 
@@ -275,6 +276,12 @@ fn a_kernel_that_does_not_end_is_named() {
     let error = device.run(&program, &mut arguments(&[&[0]]), &config).unwrap_err();
     let RunError::Stuck { site, abandoned, .. } = &error else { panic!("{error}") };
     assert_eq!((site.task.raw(), *abandoned), (1, false));
+    // One task was done, one runs, one waits for it; the orchestration has ended.
+    let stall = error.stall().unwrap();
+    assert_eq!(stall.class, StallClass::RunningStalled);
+    assert_eq!((stall.completed, stall.submitted, stall.running), (1, 3, 1));
+    assert_eq!((stall.ready, stall.waiting, stall.orchestrator_done), (0, 1, true));
+    assert_eq!((stall.task.unwrap().raw(), stall.core), (1, Some(site.core)));
     assert_eq!(error.fatal_code(), Some(FatalCode::SchedulerTimeout));
     assert!(
         error.to_string().contains("LOAD_SCALAR") || error.to_string().contains("instruction"),
@@ -296,6 +303,9 @@ fn an_orchestration_that_sleeps_for_ever_is_given_up() {
     let started = Instant::now();
     let error = refusal(&program, &[], &RunConfig { progress_timeout: limit, ..config() });
     assert!(matches!(error, RunError::OrchestrationStuck { .. }), "{error}");
+    let stall = error.stall().unwrap();
+    assert_eq!((stall.class, stall.orchestrator_done), (StallClass::OrchestratorStarvation, false));
+    assert_eq!((stall.submitted, stall.task, stall.core), (0, None, None));
     assert!(started.elapsed() < Duration::from_secs(5));
 }
 

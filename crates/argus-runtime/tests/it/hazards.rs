@@ -134,7 +134,7 @@ fn interleaved_columns_do_not_wait_for_each_other() {
 fn get_tensor_data_waits_for_a_slow_writer_and_creator() {
     let program = Kernels::standard().trb(|trb, args| {
         let word = args.tensor(0)?;
-        assert_eq!(trb.get_tensor_data::<i32>(word, &[0])?, 3, "an external tensor nobody writes");
+        assert_eq!(trb.get_tensor_data::<i32>(word, &[0])?, 3, "an external tensor that no task writes");
         trb.submit_aiv(FILL, fill(word, 4, 40))?;
         assert_eq!(trb.get_tensor_data::<i32>(word, &[0])?, 4);
         let made = trb.submit_aiv(FILL, fill_new(4, 5, 40)?)?;

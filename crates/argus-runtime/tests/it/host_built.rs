@@ -177,7 +177,10 @@ fn a_cycle_is_a_deadlock_and_not_a_hang() {
         hbg.add_successor(2, 0)
     });
     let error = refusal(&program, &[], &config());
-    assert!(matches!(error, RunError::Deadlock { left: 3, total: 3 }), "{error}");
+    assert!(matches!(error, RunError::Deadlock { left: 3, total: 3, .. }), "{error}");
+    let stall = error.stall().unwrap();
+    assert_eq!((stall.class.name(), stall.waiting, stall.running), ("S4:dependency-deadlock", 3, 0));
+    assert_eq!((stall.ready, stall.completed, stall.orchestrator_done), (0, 0, true));
     assert_eq!(error.fatal_code(), Some(FatalCode::SchedulerTimeout));
 }
 

@@ -38,7 +38,7 @@ fn ringing_for_all_wakes_every_sleeper() {
 /// A ring for all reaches every thread that slept when it rang, also if a thread that comes later takes one of the
 /// wake-ups: the one who waits for a condition of its own must not be left behind.
 #[test]
-fn a_late_sleeper_leaves_nobody_behind() {
+fn a_late_sleeper_leaves_no_thread_asleep() {
     super::bounded(2, || {
         let bell = Arc::new(Bell::default());
         let [completed, ended] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));

@@ -26,14 +26,14 @@ fn a_waiting_kernel_is_never_alone() {
             shared.1.fetch_add(1, Ordering::Relaxed);
         }
         worker.join().unwrap();
-        assert!(shared.1.load(Ordering::Relaxed) > 0, "nobody is left to run the partner");
+        assert!(shared.1.load(Ordering::Relaxed) > 0, "no thread is left to run the partner");
     });
 }
 
 /// Two workers enter such kernels at once and no other thread is there: one of them hires, and when the thread that was
 /// hired stops, it finds another thread.
 #[test]
-fn two_waiting_kernels_have_somebody_to_count_on() {
+fn two_waiting_kernels_have_a_thread_to_count_on() {
     loom::model(|| {
         let threads = Arc::new(FreeThreads::default());
         threads.join();

@@ -2,7 +2,7 @@ use argus_abi::DType;
 use argus_tile::{Layout, RoundMode, Saturation};
 
 use crate::model::{Value, decode};
-use crate::rig::{COMPUTE, LAYOUTS, Rig, vec_tile};
+use crate::rig::{LAYOUTS, Rig, SIGNED, vec_tile};
 
 const MODES: [RoundMode; 7] = [
     RoundMode::None,
@@ -69,8 +69,8 @@ pub fn convert(value: Value, from: DType, to: DType, mode: RoundMode, saturation
 #[test]
 fn every_pair_mode_and_saturation() {
     let mut rig = Rig::aiv(200);
-    for from in COMPUTE {
-        for to in COMPUTE {
+    for from in SIGNED {
+        for to in SIGNED {
             for mode in MODES {
                 for saturation in [Saturation::On, Saturation::Off] {
                     let src = vec_tile(from, Layout::Nd, 16, 64, 0).valid(13, 50);

@@ -13,6 +13,9 @@ pub enum Value {
     I32(i32),
     I16(i16),
     I8(i8),
+    U32(u32),
+    U16(u16),
+    U8(u8),
 }
 
 pub fn decode(dtype: DType, bits: u64) -> Value {
@@ -20,9 +23,12 @@ pub fn decode(dtype: DType, bits: u64) -> Value {
         DType::F32 => Value::F32(f32::from_bits(bits as u32)),
         DType::F16 => Value::F16(f16::from_bits(bits as u16)),
         DType::Bf16 => Value::Bf16(bf16::from_bits(bits as u16)),
-        DType::I32 | DType::U32 => Value::I32(bits as i32),
-        DType::I16 | DType::U16 => Value::I16(bits as i16),
-        DType::I8 | DType::U8 => Value::I8(bits as i8),
+        DType::I32 => Value::I32(bits as i32),
+        DType::I16 => Value::I16(bits as i16),
+        DType::I8 => Value::I8(bits as i8),
+        DType::U32 => Value::U32(bits as u32),
+        DType::U16 => Value::U16(bits as u16),
+        DType::U8 => Value::U8(bits as u8),
         other => panic!("the model has no {other}"),
     }
 }
@@ -36,6 +42,9 @@ impl Value {
             Value::I32(x) => x as u32 as u64,
             Value::I16(x) => x as u16 as u64,
             Value::I8(x) => x as u8 as u64,
+            Value::U32(x) => x.into(),
+            Value::U16(x) => x.into(),
+            Value::U8(x) => x.into(),
         }
     }
 
@@ -59,6 +68,9 @@ impl Value {
             Value::I32(x) => x.into(),
             Value::I16(x) => x.into(),
             Value::I8(x) => x.into(),
+            Value::U32(x) => x.into(),
+            Value::U16(x) => x.into(),
+            Value::U8(x) => x.into(),
             other => panic!("{other:?} is not an integer"),
         }
     }
@@ -83,6 +95,9 @@ impl Value {
             Value::I32(_) => Value::I32(x as i32),
             Value::I16(_) => Value::I16(x as i16),
             Value::I8(_) => Value::I8(x as i8),
+            Value::U32(_) => Value::U32(x as u32),
+            Value::U16(_) => Value::U16(x as u16),
+            Value::U8(_) => Value::U8(x as u8),
             other => panic!("{other:?} is not an integer"),
         }
     }
@@ -112,7 +127,8 @@ impl Value {
         self.wrap(match op {
             '+' => a + b,
             '-' => a - b,
-            '*' => a * b,
+            // The product of two 32-bit numbers without a sign takes all 64 bits.
+            '*' => a.wrapping_mul(b),
             '/' => a / b,
             '>' => a.max(b),
             '<' => a.min(b),

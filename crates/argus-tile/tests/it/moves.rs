@@ -2,7 +2,7 @@ use argus_abi::{CoreType, DType};
 use argus_tile::{Layout, Pad, RoundMode, Saturation, Space, Tile};
 
 use crate::convert::convert;
-use crate::rig::{COMPUTE, LAYOUTS, Rig, vec_tile};
+use crate::rig::{LAYOUTS, Rig, SIGNED, vec_tile};
 
 const TYPES: [DType; 4] = [DType::I8, DType::Bf16, DType::F32, DType::I64];
 
@@ -30,7 +30,7 @@ fn moves_from_any_layout_to_any_layout() {
 #[test]
 fn accumulators_move_to_l1_and_convert() {
     let mut rig = Rig::aic(401);
-    for to in COMPUTE {
+    for to in SIGNED {
         let src = Tile::acc(DType::F32, 32, 48).at(0x40).valid(21, 37);
         let dst = Tile::mat_nz(to, 32, 64).at(0x80);
         rig.fill(&dst);
@@ -46,8 +46,8 @@ fn accumulators_move_to_l1_and_convert() {
 #[test]
 fn vector_moves_convert_and_stand_overlap() {
     let mut rig = Rig::aiv(402);
-    for from in COMPUTE {
-        for to in COMPUTE {
+    for from in SIGNED {
+        for to in SIGNED {
             for at in [0, 0x20, 0x4000] {
                 let src = vec_tile(from, Layout::Nd, 32, 64, 0).valid(30, 60);
                 let dst = vec_tile(to, Layout::Nd, 32, 64, at);
@@ -132,7 +132,7 @@ fn pad_bits(pad: Pad, dtype: DType) -> u64 {
 
 #[test]
 fn pads_fill_the_whole_storage() {
-    let types = COMPUTE.into_iter().chain([DType::U8, DType::U16, DType::U32, DType::I64]);
+    let types = SIGNED.into_iter().chain([DType::U8, DType::U16, DType::U32, DType::I64]);
     for (seed, dtype) in types.enumerate() {
         for core_type in [CoreType::Aiv, CoreType::Aic] {
             let mut rig = Rig::new(core_type, seed as u64 + 430);

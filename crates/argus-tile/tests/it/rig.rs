@@ -10,7 +10,20 @@ use argus_tile::{ClusterPipes, Core, CoreConfig, CoreStatus, Layout, Space, Tile
 
 use crate::model::{Model, decode};
 
-pub const COMPUTE: [DType; 6] = [DType::F32, DType::F16, DType::Bf16, DType::I32, DType::I16, DType::I8];
+/// The types that are converted into each other.
+pub const SIGNED: [DType; 6] = [DType::F32, DType::F16, DType::Bf16, DType::I32, DType::I16, DType::I8];
+/// The types that instructions compute with.
+pub const COMPUTE: [DType; 9] = [
+    DType::F32,
+    DType::F16,
+    DType::Bf16,
+    DType::I32,
+    DType::I16,
+    DType::I8,
+    DType::U32,
+    DType::U16,
+    DType::U8,
+];
 pub const FLOATS: [DType; 3] = [DType::F32, DType::F16, DType::Bf16];
 pub const LAYOUTS: [Layout; 6] = [Layout::Nd, Layout::Dn, Layout::Nz, Layout::Zn, Layout::Zz, Layout::Nn];
 

@@ -11,7 +11,7 @@ use argus_tile::{
 
 use crate::convert::convert;
 use crate::model::decode;
-use crate::rig::{COMPUTE, LAYOUTS, Rig, vec_tile};
+use crate::rig::{LAYOUTS, Rig, SIGNED, vec_tile};
 
 /// Element offset of (r, c), straight from the definition.
 fn gm_offset(g: &GlobalShape, r: u64, c: u64) -> u64 {
@@ -106,7 +106,7 @@ fn loads_from_any_walk_into_any_layout() {
 #[test]
 fn stores_to_any_walk_from_any_layout_and_type() {
     let mut rig = Rig::aiv(520);
-    for (from, to) in COMPUTE.into_iter().flat_map(|from| COMPUTE.map(|to| (from, to))) {
+    for (from, to) in SIGNED.into_iter().flat_map(|from| SIGNED.map(|to| (from, to))) {
         for shape in shapes(to) {
             for (i, layout) in LAYOUTS.into_iter().enumerate() {
                 let (vr, vc) = REGIONS[i % 3];
@@ -135,7 +135,7 @@ fn stores_to_any_walk_from_any_layout_and_type() {
 #[test]
 fn adding_stores_add_in_the_type_of_the_tensor() {
     let mut rig = Rig::aiv(530);
-    for to in COMPUTE {
+    for to in SIGNED {
         for shape in [GlobalShape::nd(32, 64), GlobalShape::dn_strided(32, 64, 40)] {
             let src = vec_tile(DType::F32, Layout::Nd, 32, 64, 0).valid(30, 50);
             rig.fill(&src);

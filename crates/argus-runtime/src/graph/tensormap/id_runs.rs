@@ -4,10 +4,11 @@
 //! readers as the run has tasks, and none of them may be forgotten before something is written there.
 
 use argus_abi::TaskId;
+use smallvec::SmallVec;
 
-/// Ids in the order in which they came, equal neighbours once.
+/// Ids in the order in which they came, equal neighbours once. Most views have one task in their history.
 #[derive(Debug, Default)]
-pub struct IdRuns(Vec<Run>);
+pub struct IdRuns(SmallVec<[Run; 1]>);
 
 /// `count` ids, each `step` after the one before.
 #[derive(Clone, Copy, Debug)]
@@ -37,9 +38,6 @@ impl IdRuns {
                 }
                 _ => {}
             }
-        } else {
-            // Most views have one task in their history.
-            self.0.reserve_exact(1);
         }
         self.0.push(Run { first: id, step: 0, count: 1 });
     }

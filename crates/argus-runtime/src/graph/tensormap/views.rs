@@ -32,14 +32,29 @@ pub struct Views {
     slots: Vec<Slot>,
     free: Vec<u32>,
     live: usize,
-    /// Slots by the hash of their view, once there are more than a few.
+    /// Once there are more than a few.
+    index: Option<Box<Index>>,
+    /// Slots that have had a pending task since the last [`Views::settle`], each once.
+    unsettled: Vec<u32>,
+    pending: usize,
+}
+
+/// How slots are found among many. Apart from the others, because most allocations have few.
+#[derive(Debug, Default)]
+struct Index {
+    /// Slots by the hash of their view.
     by_view: FxHashMap<u64, u32>,
     trees: Vec<Tree>,
     /// Slots that are in no tree yet; not kept while there is no tree.
     unplanted: Vec<u32>,
-    /// Slots that have had a pending task since the last [`Views::settle`], each once.
-    unsettled: Vec<u32>,
-    pending: usize,
+}
+
+impl Index {
+    /// The tree for a view: that of its grid, or the one without a grid when there are too many.
+    fn known_tree(&self, view: &Tensor) -> Option<usize> {
+        let position = |wanted| self.trees.iter().position(|tree| tree.grid == wanted);
+        position(Grid::of(view)).or_else(|| (self.trees.len() == MAX_TREES).then(|| position(None)).flatten())
+    }
 }
 
 /// A place for an entry; another entry may take it later.
@@ -210,16 +225,16 @@ impl Views {
 
     /// Every entry that may share a byte with `view`, once the trees have grown.
     fn candidates<'a>(&'a self, view: &Tensor, mut visit: impl FnMut(u32, &'a Entry)) {
-        if self.trees.is_empty() {
+        let Some(index) = self.index.as_ref().filter(|index| !index.trees.is_empty()) else {
             for (at, slot) in (0..).zip(&self.slots) {
                 if let Some(entry) = &slot.entry {
                     visit(at, entry);
                 }
             }
             return;
-        }
+        };
         let grid = Grid::of(view);
-        for tree in &self.trees {
+        for tree in &index.trees {
             for leaf in tree.boxes.locate_in_envelope_intersecting(tree.probe(view, grid.as_ref())) {
                 if let Some(entry) = &self.slots[leaf.entry as usize].entry {
                     visit(leaf.entry, entry);
@@ -232,10 +247,10 @@ impl Views {
     fn same(&self, view: &CompactView) -> Option<u32> {
         let is_same =
             |&at: &u32| self.slots[at as usize].entry.as_ref().is_some_and(|entry| entry.view == *view);
-        if self.by_view.is_empty() {
-            return (0..self.slots.len() as u32).find(is_same);
+        match &self.index {
+            None => (0..self.slots.len() as u32).find(is_same),
+            Some(index) => index.by_view.get(&view.key()).copied().filter(is_same),
         }
-        self.by_view.get(&view.key()).copied().filter(is_same)
     }
 
     fn insert(&mut self, view: CompactView) -> u32 {
@@ -246,71 +261,72 @@ impl Views {
                 at
             }
             None => {
+                // Most buffers are seen through one view.
+                if self.slots.is_empty() {
+                    self.slots.reserve_exact(1);
+                    self.unsettled.reserve_exact(1);
+                }
                 self.slots.push(Slot { entry: Some(entry), unsettled: false });
                 self.slots.len() as u32 - 1
             }
         };
         self.live += 1;
-        if !self.trees.is_empty() {
-            self.unplanted.push(at);
-            // Slots of views that come and go are listed again and again.
-            if self.unplanted.len() > 2 * self.live + FEW {
-                self.grow();
-            }
-        }
-        if !self.by_view.is_empty() {
+        if let Some(index) = &mut self.index {
             // Should two views ever have one hash, the first is entered again when it is used again.
-            self.by_view.insert(view.key(), at);
+            index.by_view.insert(view.key(), at);
+            if !index.trees.is_empty() {
+                index.unplanted.push(at);
+                // Slots of views that come and go are listed again and again.
+                if index.unplanted.len() > 2 * self.live + FEW {
+                    self.grow();
+                }
+            }
         } else if self.live > FEW {
             let entries = (0..).zip(&self.slots).filter_map(|(at, slot)| Some((slot.entry.as_ref()?, at)));
-            self.by_view = entries.map(|(entry, at)| (entry.view.key(), at)).collect();
+            let by_view = entries.map(|(entry, at)| (entry.view.key(), at)).collect();
+            self.index = Some(Box::new(Index { by_view, ..Index::default() }));
         }
         at
     }
 
     /// Puts what was added into the trees, if there is more than a few.
     fn grow(&mut self) {
-        if self.trees.is_empty() {
+        let Some(index) = &mut self.index else { return };
+        if index.trees.is_empty() {
             if self.live <= FEW {
                 return;
             }
-            self.unplanted = (0..self.slots.len() as u32).collect();
-        } else if self.unplanted.is_empty() {
+            index.unplanted = (0..self.slots.len() as u32).collect();
+        } else if index.unplanted.is_empty() {
             return;
         }
         // Trees are made of many boxes at once faster than one by one.
         let mut leaves: SmallVec<[Vec<Leaf>; MAX_TREES]> = SmallVec::new();
-        for at in std::mem::take(&mut self.unplanted) {
+        for at in std::mem::take(&mut index.unplanted) {
             let Some(entry) = &self.slots[at as usize].entry else { continue };
             // The slot was given to another view, which is listed for itself.
             if entry.tree.is_some() {
                 continue;
             }
             let view = entry.view.tensor();
-            let tree = self.known_tree(&view).unwrap_or_else(|| {
-                let grid = if self.trees.len() + 1 < MAX_TREES { Grid::of(&view) } else { None };
-                self.trees.push(Tree { grid, origin: view.addr, boxes: RTree::new() });
-                self.trees.len() - 1
+            let tree = index.known_tree(&view).unwrap_or_else(|| {
+                let grid = if index.trees.len() + 1 < MAX_TREES { Grid::of(&view) } else { None };
+                index.trees.push(Tree { grid, origin: view.addr, boxes: RTree::new() });
+                index.trees.len() - 1
             });
             if let Some(entry) = &mut self.slots[at as usize].entry {
                 entry.tree = Some(tree as u8);
             }
             leaves.resize_with(leaves.len().max(tree + 1), Vec::new);
-            leaves[tree].push(Leaf { place: self.trees[tree].own(&view), entry: at });
+            leaves[tree].push(Leaf { place: index.trees[tree].own(&view), entry: at });
         }
-        for (tree, leaves) in self.trees.iter_mut().zip(leaves) {
+        for (tree, leaves) in index.trees.iter_mut().zip(leaves) {
             if tree.boxes.size() == 0 {
                 tree.boxes = RTree::bulk_load(leaves);
             } else {
                 leaves.into_iter().for_each(|leaf| tree.boxes.insert(leaf));
             }
         }
-    }
-
-    /// The tree for a view: that of its grid, or the one without a grid when there are too many.
-    fn known_tree(&self, view: &Tensor) -> Option<usize> {
-        let position = |wanted| self.trees.iter().position(|tree| tree.grid == wanted);
-        position(Grid::of(view)).or_else(|| (self.trees.len() == MAX_TREES).then(|| position(None)).flatten())
     }
 
     fn remove(&mut self, at: u32) {
@@ -323,11 +339,12 @@ impl Views {
             *self = Views::default();
             return;
         }
+        let Some(index) = &mut self.index else { return };
         let key = entry.view.key();
-        if self.by_view.get(&key) == Some(&at) {
-            self.by_view.remove(&key);
+        if index.by_view.get(&key) == Some(&at) {
+            index.by_view.remove(&key);
         }
-        if let Some(tree) = entry.tree.and_then(|tree| self.trees.get_mut(usize::from(tree))) {
+        if let Some(tree) = entry.tree.and_then(|tree| index.trees.get_mut(usize::from(tree))) {
             let place = tree.own(&entry.view.tensor());
             tree.boxes.remove(&Leaf { place, entry: at });
         }

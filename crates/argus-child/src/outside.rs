@@ -1,0 +1,208 @@
+//! The parent: waiting, the message, the death.
+#![allow(unsafe_code)]
+
+use std::fmt;
+use std::fs::File;
+use std::io::{self, Read};
+use std::os::fd::AsRawFd;
+use std::time::Duration;
+
+use crate::crash::{Crash, signal_words};
+use crate::inside::{ANSWER, PANIC};
+use crate::page::{Page, SharedPage};
+
+/// How often the caller is asked.
+const TICK: Duration = Duration::from_millis(20);
+/// Bytes of a message that are read at once.
+const PIECE: usize = 1 << 20;
+
+/// A child process. Dropping it ends it.
+#[derive(Debug)]
+pub struct Child {
+    pid: libc::pid_t,
+    page: SharedPage,
+    answer: File,
+    /// It was waited for, and its number may belong to another process now.
+    gone: bool,
+}
+
+/// What a caller wants after a look at the page.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Patience {
+    Wait,
+    /// The child is to end now.
+    Kill,
+}
+
+/// How a child ended.
+#[derive(Debug)]
+pub enum Ended {
+    /// It gave its answer.
+    Answered(Vec<u8>),
+    /// Its own work panicked, with this text.
+    Panicked(String),
+    /// It died, or was ended, without an answer.
+    Died(Death),
+}
+
+/// The end of a process.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Death {
+    pub how: Exit,
+    /// The caller ended it.
+    pub wanted: bool,
+    /// What its handler wrote down.
+    pub crash: Option<Crash>,
+}
+
+/// How the system says that a process ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Exit {
+    Code(i32),
+    Signal(i32),
+}
+
+impl fmt::Display for Exit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match *self {
+            Exit::Code(code) => write!(f, "ended with code {code}"),
+            Exit::Signal(libc::SIGKILL) => {
+                f.write_str("was killed (SIGKILL), by a user or by a system that ran out of memory")
+            }
+            Exit::Signal(signal) => {
+                let (name, words) = signal_words(signal);
+                write!(f, "died: {words} ({name})")
+            }
+        }
+    }
+}
+
+impl Child {
+    pub(crate) fn new(pid: libc::pid_t, page: SharedPage, answer: File) -> Child {
+        Child { pid, page, answer, gone: false }
+    }
+
+    pub fn page(&self) -> &SharedPage {
+        &self.page
+    }
+
+    /// Waits for the child's end. `look` is asked a few times in each second while nothing arrives. An answer of more than
+    /// `limit` bytes is not taken.
+    pub fn wait(mut self, limit: u64, mut look: impl FnMut(&Page) -> Patience) -> Ended {
+        let mut message = Message::default();
+        let mut wanted = false;
+        // Until the other end is closed or cannot be read: the child is done, one way or the other.
+        while let Ok(true) = self.arrived(&mut message) {
+            if message.is_whole(limit) {
+                break;
+            }
+            if !wanted && look(&self.page) == Patience::Kill {
+                wanted = true;
+                self.kill();
+            }
+        }
+        let crash = self.page.crash();
+        // A child that closed its side is about to end; one that lives on is of no use.
+        let how = self.end();
+        if let Some(ended) = message.taken(limit) {
+            return ended;
+        }
+        Ended::Died(Death { how, wanted, crash: crash.or_else(|| self.page.crash()) })
+    }
+
+    /// Waits for a piece of the message, at most a tick. False: nothing will follow.
+    fn arrived(&mut self, message: &mut Message) -> io::Result<bool> {
+        let mut poll = libc::pollfd { fd: self.answer.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        // SAFETY: one place, one entry.
+        let ready = unsafe { libc::poll(&raw mut poll, 1, TICK.as_millis() as libc::c_int) };
+        if ready <= 0 {
+            return Ok(true);
+        }
+        match message.read_piece(&mut self.answer) {
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => Ok(true),
+            read => read.map(|bytes| bytes > 0),
+        }
+    }
+
+    fn kill(&self) {
+        if !self.gone {
+            // SAFETY: the child was not waited for, so the number is still its own.
+            unsafe { libc::kill(self.pid, libc::SIGKILL) };
+        }
+    }
+
+    /// Ends it, if it has not ended, and says how it did.
+    fn end(&mut self) -> Exit {
+        // It closed its side: what it still does is to end. A moment for that, so that its own way of ending is seen.
+        let mut status = 0;
+        for round in 0.. {
+            // SAFETY: waits for our own child.
+            let waited = unsafe { libc::waitpid(self.pid, &raw mut status, libc::WNOHANG) };
+            if waited == self.pid {
+                break;
+            }
+            if waited < 0 && io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+                // Something else in this process waited for it.
+                self.gone = true;
+                return Exit::Code(0);
+            }
+            if round == 200 {
+                self.kill();
+            }
+            std::thread::sleep(Duration::from_micros(if round < 20 { 50 } else { 5000 }));
+        }
+        self.gone = true;
+        match libc::WIFSIGNALED(status) {
+            true => Exit::Signal(libc::WTERMSIG(status)),
+            false => Exit::Code(libc::WEXITSTATUS(status)),
+        }
+    }
+}
+
+impl Drop for Child {
+    fn drop(&mut self) {
+        if !self.gone {
+            self.kill();
+            self.end();
+        }
+    }
+}
+
+/// What has arrived of the child's message: a byte that says what it is, its length, and its content.
+#[derive(Default)]
+struct Message(Vec<u8>);
+
+impl Message {
+    const HEAD: usize = 9;
+
+    fn read_piece(&mut self, from: &mut File) -> io::Result<usize> {
+        let before = self.0.len();
+        self.0.resize(before + PIECE, 0);
+        let read = from.read(&mut self.0[before..]);
+        self.0.truncate(before + read.as_ref().copied().unwrap_or(0));
+        read
+    }
+
+    /// Kind and length, if they can be believed.
+    fn head(&self, limit: u64) -> Option<(u8, u64)> {
+        let head = self.0.get(..Self::HEAD)?;
+        let length = u64::from_le_bytes(head[1..].try_into().ok()?);
+        (length <= limit && matches!(head[0], ANSWER | PANIC)).then_some((head[0], length))
+    }
+
+    fn is_whole(&self, limit: u64) -> bool {
+        let content = self.0.len().saturating_sub(Self::HEAD) as u64;
+        self.head(limit).is_some_and(|(_, length)| content >= length)
+    }
+
+    /// The message, if all of it is there.
+    fn taken(mut self, limit: u64) -> Option<Ended> {
+        let (kind, length) = self.head(limit).filter(|_| self.is_whole(limit))?;
+        self.0.drain(..Self::HEAD);
+        self.0.truncate(length as usize);
+        Some(match kind {
+            ANSWER => Ended::Answered(self.0),
+            _ => Ended::Panicked(String::from_utf8_lossy(&self.0).into_owned()),
+        })
+    }
+}
