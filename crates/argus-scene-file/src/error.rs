@@ -8,6 +8,7 @@ use argus_arrays::ArrayError;
 use argus_compile::CompileError;
 use argus_loaded::LoadError;
 use argus_runtime::kernel_table::KernelTableError;
+use argus_scene::{PrepareError, SceneError};
 use thiserror::Error;
 
 #[derive(Debug, Error)]
@@ -47,6 +48,16 @@ pub enum SceneFileError {
     ArrayDiffers { tensor: String, path: PathBuf, wanted: String, found: String },
     #[error("tensor '{tensor}' is an input, so nothing can be expected of it")]
     ExpectedInput { tensor: String },
+    #[error("the scene's twin cannot be used")]
+    Twin(#[source] SceneError),
+    #[error("the scene shares the arguments of its twin '{twin}', so {what} cannot be said here")]
+    OwnArguments { twin: String, what: &'static str },
+    #[error("the arguments of the scene's twin cannot be made")]
+    TwinArguments(#[source] PrepareError),
+    #[error("case '{case}' names a case of a twin, and the scene has none")]
+    NoTwin { case: String },
+    #[error("cannot put the scene's files below {path}", path = path.display())]
+    Place { path: PathBuf, source: io::Error },
     #[error("the tolerance is not usable")]
     Tolerance(#[source] argus_scene::compare::ToleranceError),
     #[error(transparent)]

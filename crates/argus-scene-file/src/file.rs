@@ -13,6 +13,8 @@ pub struct SceneFile {
     #[serde(default)]
     pub about: String,
     pub runtime: String,
+    /// A scene whose arguments, expected outputs and references this one shares, case by case.
+    pub twin: Option<String>,
     /// Found out from the sources if it is not said.
     pub generation: Option<String>,
     pub orchestration: OrchestrationText,
@@ -25,8 +27,7 @@ pub struct SceneFile {
     pub tensors: Vec<TensorText>,
     #[serde(default, rename = "scalar")]
     pub scalars: Vec<ScalarText>,
-    #[serde(default)]
-    pub tolerance: ToleranceText,
+    pub tolerance: Option<ToleranceText>,
     /// One case called "default" if there is none.
     #[serde(default, rename = "case")]
     pub cases: Vec<CaseText>,
@@ -146,6 +147,8 @@ pub struct CaseText {
     pub name: String,
     #[serde(default)]
     pub aliases: Vec<String>,
+    /// The case of the scene's twin that this one is like; the one of the same name if it is not said.
+    pub twin: Option<String>,
     /// Numbers that shapes and scalars may name.
     #[serde(default)]
     pub params: BTreeMap<String, f64>,
@@ -170,6 +173,7 @@ impl Default for CaseText {
         CaseText {
             name: "default".into(),
             aliases: Vec::new(),
+            twin: None,
             params: BTreeMap::new(),
             defines: Vec::new(),
             block_dim: None,

@@ -44,6 +44,8 @@
 //! | [`load`](mod@load) | from a file to a scene |
 //! | [`inputs`] | arguments and expected outputs of a case |
 //! | [`program`] | sources compiled and loaded |
+//! | `twin` | a scene whose arguments and references another one shares |
+//! | [`shipped`](mod@shipped) | the scenes in C++ that ship |
 //! | `words` | the words that a file may use |
 //! | [`error`] | why a file is not a scene |
 #![forbid(unsafe_code)]
@@ -53,7 +55,10 @@ pub mod file;
 pub mod inputs;
 pub mod load;
 pub mod program;
+pub mod shipped;
+mod twin;
 mod words;
 
 pub use error::SceneFileError;
 pub use load::{SceneFiles, load};
+pub use shipped::shipped;

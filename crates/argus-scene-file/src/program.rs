@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use argus_abi::{ArgDirection, FuncId, RuntimeKind};
 use argus_chip::Chip;
-use argus_compile::{Compiler, Generation, Object, Role, Unit};
+use argus_compile::{Compiler, Generation, Object, Role, SourceText, Unit};
 use argus_loaded::{LoadedKernel, LoadedOrchestration};
 use argus_runtime::{KernelEntry, KernelTable, Program, SourceFile};
 
@@ -23,6 +23,8 @@ pub struct Build<'a> {
     pub settings: &'a SceneFiles,
     pub runtime: RuntimeKind,
     pub chip: &'static Chip,
+    /// Kernels that are compiled for a debugger.
+    pub debug: &'a [FuncId],
 }
 
 /// A program and what it was made from.
@@ -35,6 +37,8 @@ pub struct Made {
     pub commands: Vec<String>,
     /// What the compiler had to say.
     pub warnings: Vec<String>,
+    /// Sources of the kernels that were compiled for a debugger, under their full names.
+    pub debugged: Vec<PathBuf>,
 }
 
 impl Build<'_> {
@@ -52,7 +56,8 @@ impl Build<'_> {
         for kernel in &self.file.kernels {
             let core_type = words::core_type(&kernel.core, &format!("core of kernel '{}'", kernel.name))?;
             let role = Role::Kernel(core_type);
-            units.push(self.unit(&kernel.source, role, &kernel.defines, case, generation));
+            let unit = self.unit(&kernel.source, role, &kernel.defines, case, generation);
+            units.push(Unit { debug: self.debug.contains(&FuncId(kernel.func_id)), ..unit });
         }
         let compiler = Compiler::find(self.settings.cxx.as_deref())?;
         let objects = compiler.compile(&units)?;
@@ -62,10 +67,13 @@ impl Build<'_> {
             .map_err(SceneFileError::Orchestration)?;
         let kernels = self.file.kernels.iter().zip(&objects[1..]);
         let kernels =
-            kernels.map(|(kernel, object)| entry_of(kernel, object)).collect::<Result<Vec<_>, _>>()?;
+            kernels.map(|(kernel, object)| self.entry_of(kernel, object)).collect::<Result<Vec<_>, _>>()?;
         let program =
             Program { orchestration: loaded.into_orchestration(), kernels: KernelTable::new(kernels)? };
-        Ok(Made::new(program, &objects))
+        let debugged = units.iter().zip(&objects).filter(|(unit, _)| unit.debug);
+        let debugged = debugged.filter_map(|(_, object)| Some(object.sources.first()?.path.clone()));
+        let debugged = debugged.collect();
+        Ok(Made { debugged, ..Made::new(program, &objects) })
     }
 
     fn unit(
@@ -90,6 +98,24 @@ impl Build<'_> {
         }
     }
 
+    fn entry_of(&self, kernel: &KernelText, object: &Object) -> Result<KernelEntry, SceneFileError> {
+        let func_id = FuncId(kernel.func_id);
+        let loaded = LoadedKernel::open(&object.path).map_err(|source| SceneFileError::Kernel {
+            kernel: kernel.name.clone(),
+            func_id,
+            source,
+        })?;
+        let core_type = words::core_type(&kernel.core, &format!("core of kernel '{}'", kernel.name))?;
+        let what = format!("signature of kernel '{}'", kernel.name);
+        let signature = kernel.signature.iter().map(|word| words::direction(word, &what));
+        let signature = signature.collect::<Result<Vec<ArgDirection>, _>>()?;
+        let loaded = loaded.with_log(&kernel.name, Arc::clone(&self.settings.log));
+        // Instructions name files as they were included.
+        let sources: Vec<SourceFile> =
+            object.sources.iter().map(|source| source_file(&source.spelled, source)).collect();
+        Ok(KernelEntry::new(func_id, &kernel.name, core_type, &signature, loaded).with_sources(&sources))
+    }
+
     /// The generation that the file names, or the one whose words its sources use.
     fn generation(&self) -> Result<Generation, SceneFileError> {
         if let Some(name) = &self.file.generation {
@@ -104,26 +130,11 @@ impl Build<'_> {
     }
 }
 
-fn entry_of(kernel: &KernelText, object: &Object) -> Result<KernelEntry, SceneFileError> {
-    let func_id = FuncId(kernel.func_id);
-    let loaded = LoadedKernel::open(&object.path).map_err(|source| SceneFileError::Kernel {
-        kernel: kernel.name.clone(),
-        func_id,
-        source,
-    })?;
-    let core_type = words::core_type(&kernel.core, &format!("core of kernel '{}'", kernel.name))?;
-    let what = format!("signature of kernel '{}'", kernel.name);
-    let signature = kernel.signature.iter().map(|word| words::direction(word, &what));
-    let signature = signature.collect::<Result<Vec<ArgDirection>, _>>()?;
-    let sources: Vec<SourceFile> = source_files(object).collect();
-    Ok(KernelEntry::new(func_id, &kernel.name, core_type, &signature, loaded).with_sources(&sources))
-}
-
-fn source_files(object: &Object) -> impl Iterator<Item = SourceFile> {
-    object.sources.iter().map(|source| SourceFile {
-        path: Cow::Owned(source.path.to_string_lossy().into_owned()),
+fn source_file(name: &Path, source: &SourceText) -> SourceFile {
+    SourceFile {
+        path: Cow::Owned(name.to_string_lossy().into_owned()),
         text: Cow::Owned(source.text.clone()),
-    })
+    }
 }
 
 impl Made {
@@ -131,7 +142,7 @@ impl Made {
         let mut sources: Vec<SourceFile> = Vec::new();
         let mut warnings: Vec<String> = Vec::new();
         for object in objects {
-            for file in source_files(object) {
+            for file in object.sources.iter().map(|source| source_file(&source.path, source)) {
                 if !sources.iter().any(|other| other.path == file.path) {
                     sources.push(file);
                 }
@@ -141,7 +152,7 @@ impl Made {
             }
         }
         let commands = objects.iter().map(|object| object.command.clone()).collect();
-        Made { program, sources, commands, warnings }
+        Made { program, sources, commands, warnings, debugged: Vec::new() }
     }
 }
 

@@ -12,7 +12,7 @@ pub struct Tolerance {
     atol: f64,
 }
 
-/// A tolerance that would accept everything, nothing, or make no sense.
+/// A tolerance that would accept everything or nothing, or that is not a number.
 #[derive(Clone, Debug, PartialEq, Error)]
 #[error("{which} is {value}; a tolerance must be a finite number of at least 0")]
 pub struct ToleranceError {

@@ -74,4 +74,4 @@ pub mod scene;
 
 pub use compare::Tolerance;
 pub use registry::{Registry, SceneError, SceneSource};
-pub use scene::{Case, Configure, Expected, Golden, PrepareError, Prepared, Scene};
+pub use scene::{Case, Configure, DebugProgram, Expected, Golden, PrepareError, Prepared, Scene};

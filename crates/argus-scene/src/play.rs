@@ -34,6 +34,8 @@ pub struct PlayOptions {
     pub injections: Vec<Injection>,
     /// Write down when what ran where.
     pub timeline: bool,
+    /// Run in this process, also code that may crash.
+    pub in_process: bool,
 }
 
 /// One round.
@@ -151,6 +153,7 @@ impl PlayOptions {
         }
         config.injections.clone_from(&self.injections);
         config.timeline = self.timeline;
+        config.isolated &= !self.in_process;
         if let Some(configure) = self.configure {
             configure(&mut config);
         }

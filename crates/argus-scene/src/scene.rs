@@ -2,9 +2,10 @@
 
 use std::error::Error;
 use std::fmt;
+use std::path::PathBuf;
 use std::sync::Arc;
 
-use argus_abi::{DType, RuntimeKind};
+use argus_abi::{DType, FuncId, RuntimeKind};
 use argus_chip::Chip;
 use argus_facts::{References, SceneOrigin};
 use argus_runtime::{HostArgs, Program, RunConfig};
@@ -39,9 +40,22 @@ pub struct Case {
     prepare: Arc<Prepare>,
     /// The program alone, where that takes less than all of it.
     program: Option<Arc<MakeProgram>>,
+    /// The program for a debugger, where there is such a thing.
+    debug: Option<Arc<MakeDebug>>,
+}
+
+/// A program in which some kernels can be followed line by line.
+#[derive(Debug)]
+pub struct DebugProgram {
+    pub program: Program,
+    /// Their sources, under the names that a debugger has for them.
+    pub sources: Vec<PathBuf>,
 }
 
 type MakeProgram = dyn Fn(RuntimeKind, &'static Chip) -> Result<Program, PrepareError> + Send + Sync;
+
+type MakeDebug =
+    dyn Fn(RuntimeKind, &'static Chip, &[FuncId]) -> Result<DebugProgram, PrepareError> + Send + Sync;
 
 type Prepare = dyn Fn(RuntimeKind, &'static Chip) -> Result<Prepared, PrepareError> + Send + Sync;
 
@@ -71,6 +85,32 @@ pub struct Expected {
     pub dtype: DType,
     /// The elements in logical order.
     pub bytes: Vec<u8>,
+}
+
+impl Prepared {
+    /// A program with its arguments, whose outputs are judged by nothing yet, and then bit by bit.
+    pub fn new(program: Program, args: HostArgs) -> Prepared {
+        Prepared {
+            program,
+            args,
+            tolerance: Tolerance::EXACT,
+            golden: None,
+            configure: Box::new(|_| ()),
+            origin: None,
+        }
+    }
+
+    pub fn with_tolerance(self, tolerance: Tolerance) -> Prepared {
+        Prepared { tolerance, ..self }
+    }
+
+    /// What the outputs must be, from the arguments as they are before the run.
+    pub fn with_golden(
+        self,
+        golden: impl Fn(&HostArgs) -> Vec<Expected> + Send + Sync + 'static,
+    ) -> Prepared {
+        Prepared { golden: Some(Box::new(move |args| Ok(golden(args)))), ..self }
+    }
 }
 
 impl Expected {
@@ -157,6 +197,7 @@ impl Case {
             control_threads: None,
             prepare: Arc::new(prepare),
             program: None,
+            debug: None,
         }
     }
 
@@ -166,6 +207,17 @@ impl Case {
         program: impl Fn(RuntimeKind, &'static Chip) -> Result<Program, PrepareError> + Send + Sync + 'static,
     ) -> Case {
         Case { program: Some(Arc::new(program)), ..self }
+    }
+
+    /// A way to a program for a debugger: with these kernels compiled for it.
+    pub fn debug_by(
+        self,
+        debug: impl Fn(RuntimeKind, &'static Chip, &[FuncId]) -> Result<DebugProgram, PrepareError>
+        + Send
+        + Sync
+        + 'static,
+    ) -> Case {
+        Case { debug: Some(Arc::new(debug)), ..self }
     }
 
     pub fn alias(mut self, name: &str) -> Case {
@@ -200,11 +252,23 @@ impl Case {
         }
     }
 
+    /// The program with some kernels compiled for a debugger. `None` where kernels are not compiled from sources.
+    pub fn debug_program(
+        &self,
+        runtime: RuntimeKind,
+        chip: &'static Chip,
+        kernels: &[FuncId],
+    ) -> Option<Result<DebugProgram, PrepareError>> {
+        self.debug.as_ref().map(|debug| debug(runtime, chip, kernels))
+    }
+
     /// How the case wants to be run on a chip. One that is made for a larger chip uses what this one has.
     pub fn config(&self, prepared: &Prepared, chip: &Chip) -> RunConfig {
         let mut config = RunConfig {
             block_dim: self.block_dim.map(|clusters| clusters.min(chip.clusters)),
             control_threads: self.control_threads.map(|threads| threads.min(chip.control_threads)),
+            // What was made from files is code that Rust did not check.
+            isolated: prepared.origin.is_some(),
             ..RunConfig::default()
         };
         (prepared.configure)(&mut config);

@@ -86,15 +86,51 @@ fn a_golden_of_another_shape_or_type_is_refused() {
     );
 }
 
+/// What is said of a scene whose first kernel is this text.
+fn said_of_kernel(text: &str) -> String {
+    let project = Project::new(SCENE);
+    project.write("kernels/aiv/add.cpp", format!("#include <pto/pto-inst.hpp>\n{text}\n"));
+    said_of(&project)
+}
+
 #[test]
 fn a_kernel_without_an_entry_is_refused_by_that_name() {
-    let project = Project::new(SCENE);
-    project.write(
-        "kernels/aiv/add.cpp",
-        "#include <pto/pto-inst.hpp>\nextern \"C\" void kernel_enrty(int64_t *) {}\n",
+    let text = said_of_kernel("extern \"C\" void kernel_enrty(int64_t *) {}");
+    assert!(
+        text.contains("kernels/aiv/add.cpp has no kernel_entry: a kernel is a function `extern"),
+        "{text}"
     );
-    let text = said_of(&project);
-    assert!(text.contains("kernel 'add' (0)") && text.contains("kernel_entry"), "{text}");
+    assert!(!text.contains('\n'), "one line: {text}");
+}
+
+#[test]
+fn a_kernel_entry_with_other_arguments_is_refused_with_both_declarations() {
+    for (entry, words) in [
+        ("extern \"C\" void kernel_entry(float *a, float *b) {}", "void kernel_entry(float*, float*)"),
+        ("extern \"C\" int kernel_entry(int64_t *) { return 0; }", "int kernel_entry(int64_t*)"),
+    ] {
+        let text = said_of_kernel(entry);
+        for part in [
+            "add.cpp does not compile",
+            "add.cpp:2:",
+            words,
+            "void kernel_entry(int64_t*)",
+            "a kernel is this function",
+        ] {
+            assert!(text.contains(part), "{part}: {text}");
+        }
+    }
+}
+
+#[test]
+fn a_kernel_entry_that_is_not_declared_extern_c_is_one_all_the_same() {
+    let project = Project::new(SCENE);
+    let path = "kernels/aiv/add.cpp";
+    let source = project.read(path);
+    assert!(source.contains("extern \"C\""), "{source}");
+    project.write(path, source.replace("extern \"C\"", ""));
+    let (case, runtime) = project.load().unwrap().case(None, None).unwrap();
+    case.prepare(runtime, DEFAULT_CHIP).map(|_| ()).unwrap();
 }
 
 #[test]

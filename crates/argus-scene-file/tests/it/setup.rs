@@ -94,6 +94,10 @@ impl Project {
         self.directory.path().join(name)
     }
 
+    pub fn read(&self, name: &str) -> String {
+        fs::read_to_string(self.path(name)).unwrap()
+    }
+
     pub fn write(&self, name: &str, content: impl AsRef<[u8]>) {
         let path = self.path(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
@@ -106,7 +110,7 @@ impl Project {
 }
 
 pub fn settings() -> SceneFiles {
-    SceneFiles { cxx: None, log: Arc::new(|_, _, _| ()) }
+    SceneFiles { cxx: None, log: Arc::new(|_, _, _| ()), twins: Vec::new() }
 }
 
 fn copy(from: &Path, to: &Path) {

@@ -25,7 +25,7 @@ pub fn on_tensors() -> [KernelEntry; 4] {
             qk(core, args, tensor, Product { m, k, n })
         }),
         entry(SF, "SF", &[In, Out, Out, Out, Scalar], |core: &mut Core, args: &KernelArgs<'_>| {
-            // The first operand is cut to the columns inside the context; the whole block lies behind it.
+            // The first operand is cut to the columns inside the context; the whole block follows it in memory.
             let ((_, valid_cols), (rows, cols)) = (matrix(args, 0)?, matrix(args, 1)?);
             let pitch = u64::from(args.tensor(0)?.stride()[0]);
             let block = Scores { rows, cols, valid_cols, scale: args.scalar_f32(4)? };

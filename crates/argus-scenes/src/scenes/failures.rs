@@ -55,7 +55,7 @@ pub const FAILURES: &[Failure] = &[
     failure(
         "crashing_kernel",
         None,
-        &["kernel 'crashing' of task 0x", "panicked after 1 tile instructions", "TEXPANDS", "index 7 out of"],
+        &["kernel 'crashing' of task 0x", "panicked after 1 tile instruction,", "TEXPANDS", "index 7 out of"],
     ),
     failure("faulting_kernel", None, &["kernel 'faulting' of task 0x", "TLOAD", "aiv core"]),
     failure("dependency_deadlock", Some(FatalCode::SchedulerTimeout), &["2 of 2 tasks wait for each other"]),

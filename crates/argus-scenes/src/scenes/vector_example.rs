@@ -71,11 +71,11 @@ fn orchestrate(trb: &mut Trb, args: &EntryArgs) -> Result<(), Fatal> {
     let sum = trb.submit_aiv(ADD, Arg::new().input(a).input(b).create(&like))?;
     let c = *sum.tensor(0)?;
     trb.scope(ScopeMode::Auto, |trb| {
-        let plus = |scalar| Arg::new().input(&c).create(&like).scalar_f32(scalar).scalar(3);
+        let plus = |scalar| Arg::new().input(&c).create(&like).scalar_f32(scalar).scalar_of(DType::U32, 3);
         let d = trb.submit_aiv(ADD_SCALAR, plus(1.0))?;
         let e = trb.submit_aiv(ADD_SCALAR, plus(2.0))?;
         let product = Arg::new().input(d.tensor(0)?).input(e.tensor(0)?).create(&like);
-        let g = trb.submit_aiv(MUL, product.scalar(3))?;
+        let g = trb.submit_aiv(MUL, product.scalar_of(DType::U32, 3))?;
         trb.submit_aiv(ADD, Arg::new().input(g.tensor(0)?).input(&c).output(f))?;
         Ok(())
     })

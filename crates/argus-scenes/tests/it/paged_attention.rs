@@ -261,7 +261,7 @@ fn next_ids(name: &str) -> Vec<TaskId> {
         trb.scope(ScopeMode::Auto, |trb| {
             let middle = trb.submit_dummy(Arg::new())?.task_id();
             let inner = trb.scope(ScopeMode::Auto, |trb| trb.submit_dummy(Arg::new()))?.task_id();
-            seen.lock().expect("nobody panicked").extend([outer, middle, inner]);
+            seen.lock().expect("no thread panicked").extend([outer, middle, inner]);
             Ok(())
         })
     };
@@ -269,7 +269,7 @@ fn next_ids(name: &str) -> Vec<TaskId> {
     Device::new(&A2A3SIM)
         .run(&prepared.program, &mut prepared.args, &RunConfig::default())
         .expect("the scene runs with more tasks behind it");
-    ids.lock().expect("nobody panicked").clone()
+    ids.lock().expect("no thread panicked").clone()
 }
 
 #[test]
