@@ -54,9 +54,11 @@ pub enum NoReference {
     Unnamed,
     #[error("scene '{scene}' has no reference for a task of the kernels {kernels}")]
     Kernels { scene: String, kernels: String },
+    #[error("the golden says nothing of a task of the kernels {kernels}")]
+    Golden { kernels: String },
     #[error("kernel '{kernel}' does not end, so it has no result")]
     Endless { kernel: String },
-    #[error("the {what} is missing among the captured arguments")]
+    #[error("no argument was captured for '{what}'")]
     Missing { what: &'static str },
     #[error("argument {slot} ({what}) has no captured bytes")]
     NotCaptured { slot: u32, what: &'static str },

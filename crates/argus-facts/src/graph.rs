@@ -1,12 +1,13 @@
 //! Tasks, kernels and edges of a run, with quick ways from a task to its neighbours.
 
 use argus_abi::{EdgeReason, TaskId};
+use serde::{Deserialize, Serialize};
 
 use crate::kernel_info::{self, KernelInfo};
 use crate::task::TaskInfo;
 
 /// A task waits for another.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct Edge {
     pub from: TaskId,
     pub to: TaskId,

@@ -32,6 +32,7 @@
 //! | [`sink`] | where captured entries go |
 //! | [`ledger`] | what was captured and what was lost |
 //! | [`times`] | when what ran where |
+//! | [`stall`] | why a run stands still |
 //! | [`cause`] | an error with its causes, as people read it |
 //!
 //! What it never does: read or write files, touch device memory, start threads.
@@ -45,6 +46,7 @@ pub mod number;
 pub mod origin;
 pub mod select;
 pub mod sink;
+pub mod stall;
 pub mod task;
 pub mod task_selector;
 pub mod times;
@@ -57,6 +59,7 @@ pub use ledger::{Ledger, RingLedger};
 pub use origin::{OriginFile, SceneOrigin};
 pub use select::{Candidate, Condition, Decision, Level, Selection, Selector, SelectorError, Subject};
 pub use sink::Sink;
+pub use stall::{Stall, StallClass};
 pub use task::TaskInfo;
 pub use task_selector::TaskSelector;
 pub use times::{CaptureWait, CoreTimes, PartTime, RunTimes};

@@ -9,7 +9,9 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use argus_abi::{DType, FuncId, Kind, Role, Stage, TaskId};
 use thiserror::Error;
 
+use crate::graph::Graph;
 use crate::kernel_info::is_called;
+use crate::task::TaskInfo;
 use crate::task_selector::{TASK_FORMS, TaskSelector};
 
 /// How much of each argument is captured.
@@ -114,6 +116,32 @@ pub enum SelectorError {
     UnknownKey { selector: String, key: String },
     #[error("selector '{selector}': {key}={value} is not valid: {why}")]
     BadValue { selector: String, key: String, value: String, why: &'static str },
+    #[error("the run has no task {task}; it has {count} task{}, counted from 0", if *count == 1 { "" } else { "s" })]
+    NoTask { task: TaskSelector, count: usize },
+}
+
+/// These selectors with ids for the tasks that they count. What is captured is decided while the graph grows, so tasks
+/// are counted in another run of the same program; `graph` makes it, and is only called where something is counted.
+pub fn by_id<E: From<SelectorError>>(
+    selectors: &[String],
+    graph: impl FnOnce() -> Result<Graph, E>,
+) -> Result<Vec<String>, E> {
+    let parsed: Vec<Selector> =
+        selectors.iter().map(|text| Selector::parse(text)).collect::<Result<_, _>>()?;
+    if !parsed.iter().any(|selector| selector.tasks().any(TaskSelector::counts)) {
+        return Ok(selectors.to_vec());
+    }
+    let graph = graph()?;
+    let running = || graph.tasks.iter().filter(|task| !task.func_ids.is_empty());
+    let resolve = |tasks: &TaskSelector| {
+        let runs = |task: &&TaskInfo, name: &str| {
+            let mut kernels = task.func_ids.iter().filter_map(|&id| graph.kernel(id));
+            kernels.any(|kernel| is_called(&kernel.name, name))
+        };
+        let resolved = tasks.resolve(running().map(|task| (task.id, task)), runs);
+        resolved.ok_or_else(|| SelectorError::NoTask { task: tasks.clone(), count: running().count() }.into())
+    };
+    parsed.iter().map(|selector| selector.resolved(resolve)).collect()
 }
 
 /// Every key, in the order of the documentation.
@@ -151,7 +179,7 @@ impl Condition {
         }
     }
 
-    /// What `key=value` means; `None` if the key is not one of [`KEYS`], the reason if the value makes no sense.
+    /// What `key=value` means; `None` if the key is not one of [`KEYS`], the reason if the value is not one.
     pub fn parse(key: &str, value: &str) -> Option<Result<Condition, &'static str>> {
         let parsed = match key {
             "task" => TaskSelector::parse(value).map(Condition::Task).ok_or(TASK_FORMS),
@@ -232,6 +260,11 @@ impl Selector {
             _ => Ok(part.to_owned()),
         });
         Ok(parts.collect::<Result<Vec<_>, _>>()?.join(","))
+    }
+
+    /// It matched this many arguments in another process.
+    pub fn add_hits(&self, hits: u64) {
+        self.hits.fetch_add(hits, Ordering::Relaxed);
     }
 
     /// How many arguments it has matched.

@@ -1,6 +1,6 @@
 //! A task as the run left it.
 
-use argus_abi::capture::{EntryHeader, TaskEntry};
+use argus_abi::capture::{EntryHeader, TaskEntry, TaskFields};
 use argus_abi::{CoreSet, TaskId, TaskState};
 
 use crate::kernel_info::FuncIds;
@@ -45,27 +45,26 @@ impl TaskInfo {
         }
     }
 
-    /// What a device's entry says; `None` if its state is a number that is not assigned.
-    pub fn from_entry(entry: &TaskEntry) -> Option<TaskInfo> {
+    /// What an entry or a journal says; `None` if its state is a number that is not assigned.
+    pub fn from_fields(task: &TaskFields) -> Option<TaskInfo> {
         Some(TaskInfo {
-            id: TaskId::from_raw(entry.task_id),
-            func_ids: entry.func_ids.into_iter().collect(),
-            blocks: entry.blocks,
-            dispatch_order: Some(entry.dispatch_order).filter(|&order| order != u64::MAX),
-            dispatched_ns: entry.dispatched_ns,
-            finished_ns: entry.finished_ns,
-            cores: entry.cores,
-            scope_depth: entry.scope_depth,
-            tensors: entry.tensors,
-            scalars: entry.scalars,
-            state: TaskState::from_raw(entry.state)?,
+            id: TaskId::from_raw(task.task_id),
+            func_ids: task.func_ids.into_iter().collect(),
+            blocks: task.blocks,
+            dispatch_order: Some(task.dispatch_order).filter(|&order| order != u64::MAX),
+            dispatched_ns: task.dispatched_ns,
+            finished_ns: task.finished_ns,
+            cores: task.cores,
+            scope_depth: task.scope_depth,
+            tensors: task.tensors,
+            scalars: task.scalars,
+            state: TaskState::from_raw(task.state)?,
         })
     }
 
     /// As a device would have written it down.
     pub fn entry(&self, header: EntryHeader) -> TaskEntry {
-        TaskEntry {
-            header,
+        let task = TaskFields {
             task_id: self.id.raw(),
             func_ids: self.func_ids.padded(),
             blocks: self.blocks,
@@ -77,7 +76,8 @@ impl TaskInfo {
             tensors: self.tensors,
             scalars: self.scalars,
             state: self.state as u8,
-            reserved: [0; 23],
-        }
+            reserved: [0; 7],
+        };
+        TaskEntry { header, task, reserved: [0; 16] }
     }
 }

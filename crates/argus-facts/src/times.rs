@@ -3,9 +3,10 @@
 //! Times are nanoseconds of the machine that simulates, from the start of the run.
 
 use argus_abi::{FuncId, Member, Stage, TaskId};
+use serde::{Deserialize, Serialize};
 
 /// The times of a run.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct RunTimes {
     /// Only cores that ran something.
     pub cores: Vec<CoreTimes>,
@@ -14,7 +15,7 @@ pub struct RunTimes {
 }
 
 /// What one core did, in order.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CoreTimes {
     pub core: u32,
     pub cluster: u32,
@@ -23,7 +24,7 @@ pub struct CoreTimes {
 }
 
 /// One kernel call: a block of a task.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct PartTime {
     pub task: TaskId,
     pub func: FuncId,
@@ -36,7 +37,7 @@ pub struct PartTime {
 
 /// Time in which a control thread did not schedule, because what it captured of a task had no room on the way to
 /// the host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct CaptureWait {
     pub task: TaskId,
     pub stage: Stage,

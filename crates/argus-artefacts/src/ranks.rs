@@ -1,0 +1,144 @@
+//! Trees of captures: `rank*/d*` of the pypto front end and of September.
+//!
+//! What is there is taken from the disk, not computed: a rank that is missing is a finding, and so is one without a dump.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use crate::identity::{DispatchIdentity, parse_program};
+
+/// One capture in a tree.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Capture {
+    /// Its directory, which is the prefix of its files.
+    pub directory: PathBuf,
+    /// The index of the chip in its worker's list of devices; `None` for a dispatch without a device.
+    pub rank: Option<u32>,
+    /// Counts the captures of the chip.
+    pub dispatch: u32,
+    /// Directories of workers above the rank, such as `node0`.
+    pub node: String,
+    pub program: Option<String>,
+    pub identity: Option<DispatchIdentity>,
+}
+
+impl Capture {
+    /// `rank3/d0`, behind its node where there are several.
+    pub fn label(&self) -> String {
+        let node = if self.node.is_empty() { String::new() } else { format!("{}/", self.node) };
+        match self.rank {
+            Some(rank) => format!("{node}rank{rank}/d{}", self.dispatch),
+            None => format!("{node}rank_local/d{}", self.dispatch),
+        }
+    }
+}
+
+/// A tree of captures.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct RankTree {
+    /// By node, rank and dispatch.
+    pub captures: Vec<Capture>,
+    /// Ranks below the highest that have no directory.
+    pub missing: Vec<String>,
+}
+
+/// Directories that stand between a run and its ranks.
+const ABOVE: [&str; 3] = ["node", "network1", "dfx_outputs"];
+/// How deep a tree of ranks may lie below the run.
+const DEEPEST: usize = 4;
+
+impl RankTree {
+    /// The captures below a directory; `None` if there is no rank.
+    pub fn read(directory: &Path) -> Option<RankTree> {
+        let mut tree = RankTree::default();
+        tree.look(directory, "", 0);
+        if tree.captures.is_empty() {
+            return None;
+        }
+        tree.captures.sort_by(|a, b| (&a.node, a.rank, a.dispatch).cmp(&(&b.node, b.rank, b.dispatch)));
+        tree.missing = missing(&tree.captures);
+        Some(tree)
+    }
+
+    fn look(&mut self, directory: &Path, node: &str, depth: usize) {
+        for (name, path) in directories(directory) {
+            if let Some(rank) = rank(&name) {
+                for (name, path) in directories(&path) {
+                    if let Some(dispatch) = numbered(&name, "d") {
+                        self.captures.push(capture(path, rank, dispatch, node));
+                    }
+                }
+            } else if depth < DEEPEST && ABOVE.iter().any(|start| name.starts_with(start)) {
+                let below = match (node.is_empty(), name == "dfx_outputs") {
+                    (_, true) => node.to_owned(),
+                    (true, false) => name.clone(),
+                    (false, false) => format!("{node}/{name}"),
+                };
+                self.look(&path, &below, depth + 1);
+            }
+        }
+    }
+
+    /// Ranks, each once.
+    pub fn ranks(&self) -> Vec<(&str, Option<u32>)> {
+        let mut ranks: Vec<_> =
+            self.captures.iter().map(|capture| (capture.node.as_str(), capture.rank)).collect();
+        ranks.dedup();
+        ranks
+    }
+}
+
+fn capture(directory: PathBuf, rank: Option<u32>, dispatch: u32, node: &str) -> Capture {
+    let read = |name: &str| argus_files::read(&directory.join(name), argus_files::LARGEST_TEXT).ok();
+    let program = read("dispatch_program.json").and_then(|text| parse_program(&text).ok());
+    let identity = read("dispatch_identity.json").and_then(|text| DispatchIdentity::parse(&text).ok());
+    Capture { rank, dispatch, node: node.to_owned(), program, identity, directory }
+}
+
+/// The rank that a directory's name says; the inner `None` is a dispatch without a device.
+fn rank(name: &str) -> Option<Option<u32>> {
+    match name {
+        "rank_local" => Some(None),
+        _ => numbered(name, "rank").map(Some),
+    }
+}
+
+fn numbered(name: &str, start: &str) -> Option<u32> {
+    let digits = name.strip_prefix(start)?;
+    let plain = !digits.is_empty() && digits.bytes().all(|digit| digit.is_ascii_digit());
+    plain.then(|| digits.parse().ok()).flatten()
+}
+
+fn directories(directory: &Path) -> Vec<(String, PathBuf)> {
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten().map(|entry| entry.path());
+    let mut found: Vec<(String, PathBuf)> = entries
+        .filter(|path| path.is_dir())
+        .filter_map(|path| Some((path.file_name()?.to_string_lossy().into_owned(), path.clone())))
+        .collect();
+    found.sort();
+    found
+}
+
+/// Ranks that are not there although a higher one, or a group of their size, says that they were.
+fn missing(captures: &[Capture]) -> Vec<String> {
+    let mut missing = Vec::new();
+    let mut nodes: Vec<&str> = captures.iter().map(|capture| capture.node.as_str()).collect();
+    nodes.dedup();
+    for node in nodes {
+        let of_node = || captures.iter().filter(move |capture| capture.node == node);
+        let highest = of_node().filter_map(|capture| capture.rank).max().map_or(0, |rank| rank + 1);
+        // A group never has more members than a worker has chips.
+        let group =
+            of_node().filter_map(|capture| Some(capture.identity.as_ref()?.group_size)).max().unwrap_or(0);
+        for rank in 0..highest.max(group.min(highest.saturating_add(4096))) {
+            if !of_node().any(|capture| capture.rank == Some(rank)) {
+                missing.push(if node.is_empty() {
+                    format!("rank{rank}")
+                } else {
+                    format!("{node}/rank{rank}")
+                });
+            }
+        }
+    }
+    missing
+}
