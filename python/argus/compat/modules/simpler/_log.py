@@ -1,0 +1,10 @@
+"""The level from which on messages of orchestrations are shown."""
+
+from __future__ import annotations
+
+from argus.compat.engine import log_threshold
+
+
+def get_current_config() -> int:
+    """The number of the lowest level that is shown."""
+    return log_threshold()

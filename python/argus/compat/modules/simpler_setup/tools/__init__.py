@@ -1,0 +1,1 @@
+"""Programs over the files of a run, started as ``python -m simpler_setup.tools.NAME``."""

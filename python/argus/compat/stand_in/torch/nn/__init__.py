@@ -1,0 +1,3 @@
+"""Functions of neural networks."""
+
+from torch.nn import functional  # noqa: F401

@@ -1,0 +1,232 @@
+"""Scene-test files of our own: every way to start them, every flag, and what a failure says.
+
+Files that must pass are in ``scenes``, those that must fail in ``scenes_failing``.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+HERE = Path(__file__).resolve().parent
+JUNE = "--dump-tensor --enable-dep-gen --enable-l2-swimlane --enable-pmu --enable-scope-stats"
+AUGUST = "--dump-args 2 --enable-dep-gen --enable-chip-swimlane --enable-pmu --enable-scope-stats"
+
+
+def compat(arguments: str, outputs: Path, cwd: Path = HERE, python: str = sys.executable, **more: str) -> subprocess.CompletedProcess[str]:
+    """``python -m argus.compat`` with its output files in a directory."""
+    environment = {**os.environ, "ARGUS_OUTPUTS": str(outputs), **more}
+    for name in ("PYTEST_CURRENT_TEST", "PYTEST_XDIST_WORKER", "PYTEST_ADDOPTS"):
+        environment.pop(name, None)
+    command = [python, "-m", "argus.compat", *arguments.split()]
+    return subprocess.run(command, cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+
+
+def counted(done: subprocess.CompletedProcess[str]) -> dict[str, int]:
+    """Numbers of tests by how they ended."""
+    last = done.stdout.strip().splitlines()[-1]
+    return {word: int(number) for number, word in re.findall(r"(\d+) (passed|failed|skipped|deselected|error)", last)}
+
+
+@pytest.mark.parametrize("flags", ["", JUNE, AUGUST], ids=["plain", "june", "august"])
+def test_all_files_pass_through_pytest(flags: str, tmp_path: Path) -> None:
+    done = compat(f"-m pytest -q -p no:cacheprovider scenes --platform a2a3sim --manual include {flags}", tmp_path)
+    # Without flags the class that only looks at files has nothing to look at.
+    expected = {"passed": 33} if flags else {"passed": 32, "skipped": 1}
+    assert counted(done) == expected, done.stdout + done.stderr
+
+
+def test_four_workers_of_xdist_do_not_share_a_directory(tmp_path: Path) -> None:
+    done = compat(f"-m pytest -q -p no:cacheprovider scenes -n 4 --platform a5sim --manual include {AUGUST}", tmp_path)
+    assert counted(done) == {"passed": 26}, done.stdout + done.stderr
+    dumps = sorted(path.parent.parent.name for path in tmp_path.glob("*/argus/run.json"))
+    # Prepared callables are run by their test, which captures nothing.
+    assert len(dumps) == len(set(dumps)) == 8
+    for dump in dumps:
+        run = json.loads((tmp_path / dump / "argus/run.json").read_text())
+        assert dump.startswith(f"{run['scene']}_{run['case']}_"), dump
+
+
+@pytest.mark.parametrize(
+    ("path", "arguments", "cases"),
+    [
+        ("vector/test_vector_example.py", "-p a2a3sim", ["default", "second_hit", "third_hit"]),
+        ("vector/test_vector_example.py", "-p a5sim", ["default", "second_hit"]),
+        ("vector/test_vector_example.py", "-p a5sim --manual only", ["third_hit"]),
+        ("vector/test_vector_example.py", "-p a5sim --manual include --case third_hit --case TestVectorExample::default", ["default", "third_hit"]),
+        ("attention/test_paged_attention.py", "-p a2a3sim --manual include", ["CaseSmall1", "CaseVarSeq2"]),
+        ("timing_slots/test_timing_slots.py", "-p a5sim --rounds 3", ["default"]),
+        ("dfx_june/test_dfx_june.py", "-p a2a3sim -d 0-3 --skip-golden", ["default"] * 7),
+    ],
+)
+def test_files_run_as_programs(path: str, arguments: str, cases: list[str], tmp_path: Path) -> None:
+    done = compat(f"{Path(path).name} {arguments}", tmp_path, HERE / "scenes" / Path(path).parent)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.findall(r"::(\w+) (?:\.\.\. )?PASSED", done.stdout) == cases
+    assert not list(tmp_path.iterdir()), "nothing is written without a flag"
+
+
+@pytest.mark.parametrize("through", ["program", "pytest"])
+@pytest.mark.parametrize(
+    ("name", "first", "says"),
+    [
+        ("TestWrongGolden", "0x0000000100000003 add (here or upstream)", "1 elements wrong, by up to 0.5"),
+        ("TestWrongKernel", "0x0000000100000003 add (here or upstream)", "looks like: tail rows"),
+        ("TestWrongKernelByKernel", "0x0000000000000000 add (introduced)", "looks like: tail rows"),
+        ("TestFaultingKernel", "0x0000000000000000 add (running)", "add_beyond.cpp:8"),
+        ("TestCrashingKernel", "0x0000000000000000 add", "add_crash.cpp"),
+    ],
+)
+def test_a_failure_names_the_first_wrong_task(name: str, first: str, says: str, through: str, tmp_path: Path) -> None:
+    if through == "program":
+        done = compat(f"test_failing.py -p a2a3sim --case {name}::", tmp_path, HERE / "scenes_failing")
+    else:
+        done = compat(f"-m pytest -q -p no:cacheprovider scenes_failing/test_failing.py::{name} --platform a2a3sim", tmp_path)
+        assert counted(done)["failed"] == 1
+    said = done.stdout + done.stderr
+    assert done.returncode == 1 and f"first wrong task: {first}" in said and says in said, said
+    page, dump = re.search(r"page: (\S+)", said), re.search(r"dump: (\S+)", said)
+    assert page and dump
+    assert first.split()[0] in Path(page.group(1)).read_text()
+    assert json.loads((Path(dump.group(1)) / "tensor_dump.json").read_text())["tensors"]
+    assert f"next: argus trace {dump.group(1)} --task {first.split()[0]}" in said
+
+
+def test_the_verdict_is_in_reports_for_machines(tmp_path: Path) -> None:
+    report = tmp_path / "report.xml"
+    compat(f"-m pytest -q -p no:cacheprovider scenes_failing -n 2 --platform a2a3sim --junitxml {report}", tmp_path)
+    found = re.findall(r'name="argus_first_wrong" value="(\w+)"', report.read_text())
+    assert sorted(found) == ["0x0000000000000000"] * 3 + ["0x0000000100000003"] * 2
+
+
+FILE = """
+from simpler_setup import SceneTestCase, scene_test
+{body}
+SceneTestCase.run_module(__name__)
+"""
+
+
+@pytest.mark.parametrize(
+    ("path", "arguments", "code", "says"),
+    [
+        ("vector/test_vector_example.py", "-p a2a3sim --case nothing", 2, "ERROR: --case: case 'nothing' not found in any class"),
+        ("vector/test_vector_example.py", "-p a2a3sim --case TestOther::", 2, "ERROR: --case: class 'TestOther' not found"),
+        ("vector/test_vector_example.py", "-p a5sim --case third_hit", 2,
+         "ERROR: --case: no cases matched [*::third_hit] for platform=a5sim (matches are manual; pass --manual include or only)"),
+        ("vector/test_vector_example.py", "-p a2a3", 2, "ERROR: a2a3 is hardware; Argus simulates it as a2a3sim"),
+        ("vector/test_vector_example.py", "-p a9sim", 2, "invalid choice: 'a9sim'"),
+        ("dfx_june/test_dfx_june.py", "-p a5sim", 2, "ERROR: No cases matched platform=a5sim (manual=exclude)"),
+        ("vector/nothing.py", "-p a2a3sim", 2, "error: there is no file nothing.py"),
+    ],
+)
+def test_what_cannot_run_says_why(path: str, arguments: str, code: int, says: str, tmp_path: Path) -> None:
+    done = compat(f"{Path(path).name} {arguments}", tmp_path, HERE / "scenes" / Path(path).parent)
+    assert done.returncode == code and says in done.stderr, done.stdout + done.stderr
+    assert "Traceback" not in done.stderr
+
+
+def test_what_argus_has_not_can_be_imported_and_is_skipped_when_used(tmp_path: Path) -> None:
+    (tmp_path / "test_two_chips.py").write_text(
+        "import pytest\n"
+        "from simpler.orchestrator import Orchestrator\n"
+        "from simpler.task_interface import ChipBootstrapConfig, ArgDirection\n"
+        "from simpler.worker import Worker\n"
+        "from simpler_setup.goldens.qwen3_14b_decode import compute_golden\n\n\n"
+        "def test_uses_it(st_platform):\n    Worker(level=3, platform=st_platform).init()\n\n\n"
+        "def test_uses_a_name():\n    ChipBootstrapConfig(1)\n\n\n"
+        "def test_does_not():\n    assert ArgDirection.IN == 1 and Orchestrator is not None\n"
+    )
+    done = compat("-m pytest -q -rs -p no:cacheprovider . --platform a2a3sim", tmp_path, tmp_path)
+    assert counted(done) == {"passed": 1, "skipped": 2}, done.stdout + done.stderr
+    assert "simpler.task_interface.ChipBootstrapConfig is not part of Argus" in done.stdout
+
+
+def test_without_numpy_and_torch_the_message_says_what_to_install(tmp_path: Path) -> None:
+    hidden = tmp_path / "hidden"
+    hidden.mkdir()
+    (hidden / "numpy.py").write_text("raise ModuleNotFoundError(\"No module named 'numpy'\", name='numpy')\n")
+    paths = os.pathsep.join([str(hidden), os.environ.get("PYTHONPATH", "")])
+    done = compat("test_vector_example.py -p a2a3sim", tmp_path, HERE / "scenes/vector", PYTHONPATH=paths)
+    assert done.returncode == 1
+    assert "`pip install numpy` is enough" in done.stderr, done.stderr
+
+
+def own_records(directory: Path) -> list[tuple[str, bytes]]:
+    """Records of our own dump with their bytes, without what differs from run to run."""
+    manifest = json.loads((directory / "tensor_dump.json").read_text())
+    payload = (directory / manifest["bin_file"]).read_bytes()
+    kept = ("task_id", "arg_index", "role", "stage", "kind", "dtype", "shape", "strides", "start_offset", "value", "func_id", "kernel")
+    found = []
+    for record in manifest["tensors"]:
+        data = payload[record["bin_offset"] : record["bin_offset"] + record["bin_size"]]
+        found.append((json.dumps({key: record.get(key) for key in kept}, sort_keys=True), data))
+    return sorted(found)
+
+
+def test_the_dump_equals_that_of_the_same_scene_run_by_the_command_line(tmp_path: Path) -> None:
+    program = os.environ.get("ARGUS_PROGRAM")
+    if not program or not Path(program).is_file():
+        pytest.skip("the command line is not built: `cargo build -p argus` does it")
+    ours, theirs = tmp_path / "ours", tmp_path / "theirs"
+    done = compat("test_vector_example.py -p a2a3sim --case default --dump-args 2", ours, HERE / "scenes/vector")
+    assert done.returncode == 0, done.stdout + done.stderr
+    scene = HERE.parents[1] / "scenes/vector_example"
+    command = [program, "run", str(scene), "--platform", "a2a3sim", "--deps", "reference", "--dump-tensor", "-o", str(theirs)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    (mine,), (other,) = ours.glob("*/argus"), [path.parent for path in theirs.rglob("tensor_dump.json")]
+    assert own_records(mine) == own_records(other)
+
+
+@pytest.mark.skipif(not os.environ.get("ARGUS_LONG"), reason="takes a Python with torch")
+def test_with_real_torch_the_same_tests_pass(tmp_path: Path) -> None:
+    python = os.environ.get("ARGUS_TORCH_PYTHON", "/usr/bin/python3")
+    has = subprocess.run([python, "-c", "import torch, pytest; assert not torch.__version__.endswith('argus')"], check=False, capture_output=True)
+    if has.returncode:
+        pytest.skip(f"{python} has no torch and pytest: `apt-get install python3-torch python3-pytest` gets them")
+    done = compat(f"-m pytest -q -p no:cacheprovider scenes --platform a2a3sim --manual include {JUNE}", tmp_path / "a", python=python)
+    assert counted(done) == {"passed": 33}, done.stdout + done.stderr
+    failed = compat("-m pytest -q -p no:cacheprovider scenes_failing --platform a2a3sim", tmp_path / "b", python=python)
+    assert counted(failed) == {"failed": 5, "passed": 1} and failed.stdout.count("first wrong task: 0x") >= 5, failed.stdout
+
+
+def test_the_console_program_of_pytest_finds_our_names_too(tmp_path: Path) -> None:
+    program = shutil.which("pytest", path=str(Path(sys.executable).parent))
+    if program is None:
+        pytest.skip("there is no program pytest beside the interpreter")
+    done = subprocess.run(
+        [program, "-q", "-p", "no:cacheprovider", "-p", "argus.compat.plugin", "scenes/vector", "--platform", "a2a3sim"],
+        cwd=HERE, env={**os.environ, "ARGUS_OUTPUTS": str(tmp_path)}, capture_output=True, text=True, check=False,
+    )
+    assert counted(done) == {"passed": 1}, done.stdout + done.stderr
+
+
+def test_in_a_checkout_its_own_builders_are_left_out(tmp_path: Path) -> None:
+    """The conftest files at its root and in tests build and dispatch the reference; its package is not ours."""
+    (tmp_path / "conftest.py").write_text("from simpler_setup.parallel_scheduler import Job\nraise RuntimeError('root conftest')\n")
+    for place in ("tests/st/a/x", "tests/st/b/x", "simpler_setup/goldens", "examples/w"):
+        (tmp_path / place).mkdir(parents=True)
+    (tmp_path / "tests/conftest.py").write_text("# build_config.py\nraise RuntimeError('conftest of tests')\n")
+    (tmp_path / "simpler_setup/__init__.py").write_text("raise RuntimeError('the package of the checkout')\n")
+    (tmp_path / "simpler_setup/goldens/own.py").write_text("ANSWER = 41\n")
+    (tmp_path / "examples/__init__.py").touch()
+    (tmp_path / "examples/w/__init__.py").write_text("ANSWER = 5\n")
+    scene = HERE.parents[1] / "tests/conformance/scenes/chain_elementwise"
+    for name in "ab":
+        # Two files of one name, as the reference has them.
+        shutil.copy(scene / "test_chain_elementwise.py", tmp_path / f"tests/st/{name}/x/test_x.py")
+        shutil.copytree(scene / "kernels", tmp_path / f"tests/st/{name}/x/kernels")
+    (tmp_path / "tests/st/a/test_neighbours.py").write_text(
+        "from examples.w import ANSWER as other\nfrom simpler_setup.goldens.own import ANSWER\n\n\n"
+        "def test_answers():\n    assert (ANSWER, other) == (41, 5)\n"
+    )
+    for arguments in ("examples tests/st", "", f"{tmp_path}/tests/st/a {tmp_path}/tests/st/b -n 2"):
+        done = compat(f"-m pytest -q -p no:cacheprovider {arguments} --platform a2a3sim --device 0-15", tmp_path / "out", tmp_path)
+        assert counted(done) == {"passed": 3}, done.stdout + done.stderr
