@@ -55,6 +55,31 @@ pub enum Elements {
     Raw(u64),
 }
 
+impl Elements {
+    /// What safetensors calls them; `None` for types that are not known here.
+    pub fn from_safetensors(dtype: Dtype) -> Option<Elements> {
+        Some(Elements::Known(match dtype {
+            Dtype::F64 => return Some(Elements::F64),
+            Dtype::F32 => DType::F32,
+            Dtype::F16 => DType::F16,
+            Dtype::BF16 => DType::Bf16,
+            Dtype::F8_E4M3 => DType::Fp8E4M3Fn,
+            Dtype::F8_E8M0 => DType::Fp8E8M0,
+            Dtype::F4 => DType::Fp4E2M1,
+            Dtype::I8 => DType::I8,
+            Dtype::I16 => DType::I16,
+            Dtype::I32 => DType::I32,
+            Dtype::I64 => DType::I64,
+            Dtype::U8 => DType::U8,
+            Dtype::U16 => DType::U16,
+            Dtype::U32 => DType::U32,
+            Dtype::U64 => DType::U64,
+            Dtype::BOOL => DType::Bool,
+            _ => return None,
+        }))
+    }
+}
+
 /// Why a file gives no array.
 #[derive(Debug, Error)]
 pub enum ArrayError {
@@ -106,25 +131,7 @@ fn from_safetensors(file: &[u8], key: Option<&str>) -> Result<Array, ArrayError>
         (None, _) => return Err(ArrayError::NoKey { known: known() }),
     };
     let tensor = tensors.tensor(key).map_err(|_| ArrayError::Key { key: key.into(), known: known() })?;
-    let elements = match tensor.dtype() {
-        Dtype::F64 => Elements::F64,
-        Dtype::F32 => Elements::Known(DType::F32),
-        Dtype::F16 => Elements::Known(DType::F16),
-        Dtype::BF16 => Elements::Known(DType::Bf16),
-        Dtype::F8_E4M3 => Elements::Known(DType::Fp8E4M3Fn),
-        Dtype::F8_E8M0 => Elements::Known(DType::Fp8E8M0),
-        Dtype::F4 => Elements::Known(DType::Fp4E2M1),
-        Dtype::I8 => Elements::Known(DType::I8),
-        Dtype::I16 => Elements::Known(DType::I16),
-        Dtype::I32 => Elements::Known(DType::I32),
-        Dtype::I64 => Elements::Known(DType::I64),
-        Dtype::U8 => Elements::Known(DType::U8),
-        Dtype::U16 => Elements::Known(DType::U16),
-        Dtype::U32 => Elements::Known(DType::U32),
-        Dtype::U64 => Elements::Known(DType::U64),
-        Dtype::BOOL => Elements::Known(DType::Bool),
-        other => return Err(ArrayError::Type(other)),
-    };
+    let elements = Elements::from_safetensors(tensor.dtype()).ok_or(ArrayError::Type(tensor.dtype()))?;
     let shape = tensor.shape().iter().map(|&extent| extent as u64).collect();
     Ok(Array { elements, shape, bytes: tensor.data().to_vec() })
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use argus_abi::capture::{
     ArgumentEntry, ENTRY_MAGIC, ENTRY_VERSION, EdgesEntry, EntryHeader, SkipEntry, TaskEntry, what,
 };
-use zerocopy::FromBytes;
+use zerocopy::{FromBytes, Immutable, KnownLayout};
 
 use crate::error::{CaptureError, EntryError};
 use crate::ring_memory::EntryBytes;
@@ -44,7 +44,7 @@ struct Ring<L> {
     source: L,
     /// Sequence of the next entry.
     sequence: u64,
-    /// Its entries make no sense any more.
+    /// Its entries cannot be understood any more.
     broken: bool,
 }
 
@@ -182,26 +182,24 @@ impl<L: RingSource, S: Sink> Collector<L, S> {
 
     /// Checks one entry and hands it to the sink, payload and all.
     fn deliver(&mut self, index: usize, entry: &EntryBytes) -> Result<(), Trouble> {
-        let header = self.check(index, entry)?;
-        let tally = Arc::clone(&self.tallies);
-        let tally = &tally[index];
+        let header = *self.check(index, entry)?;
         let mut bytes = 0;
         match header.what {
             what::ARGUMENT => {
-                let argument: ArgumentEntry = decode(entry);
+                let argument: &ArgumentEntry = decode(entry);
                 bytes = argument.payload_bytes;
-                self.sink.begin_argument(&argument).map_err(sink_error)?;
+                self.sink.begin_argument(argument).map_err(sink_error)?;
                 self.payload(index, header.sequence, bytes)?;
                 self.sink.end_argument().map_err(sink_error)?;
-                add(&tally.arguments, 1);
-                add(&tally.payload_bytes, bytes);
+                add(&self.tallies[index].arguments, 1);
+                add(&self.tallies[index].payload_bytes, bytes);
             }
-            what::TASK => self.sink.task(&decode::<TaskEntry>(entry)).map_err(sink_error)?,
-            what::EDGES => self.sink.edges(&decode::<EdgesEntry>(entry)).map_err(sink_error)?,
-            what::SKIP => self.sink.skip(&decode::<SkipEntry>(entry)).map_err(sink_error)?,
+            what::TASK => self.sink.task(decode::<TaskEntry>(entry)).map_err(sink_error)?,
+            what::EDGES => self.sink.edges(decode::<EdgesEntry>(entry)).map_err(sink_error)?,
+            what::SKIP => self.sink.skip(decode::<SkipEntry>(entry)).map_err(sink_error)?,
             other => return Err(self.broken(index, EntryError::What { found: other })),
         }
-        add(&tally.entries, 1);
+        add(&self.tallies[index].entries, 1);
         self.rings.0[index].sequence += 1;
         self.tick(bytes);
         Ok(())
@@ -246,8 +244,8 @@ impl<L: RingSource, S: Sink> Collector<L, S> {
     }
 
     /// Believes an entry only if it is the one expected.
-    fn check(&self, index: usize, entry: &EntryBytes) -> Result<EntryHeader, Trouble> {
-        let header: EntryHeader = decode(entry);
+    fn check<'e>(&self, index: usize, entry: &'e EntryBytes) -> Result<&'e EntryHeader, Trouble> {
+        let header: &EntryHeader = decode(entry);
         let ring = &self.rings.0[index];
         let wrong = |source| Err(self.broken(index, source));
         if header.magic != ENTRY_MAGIC {
@@ -303,8 +301,8 @@ impl<L: RingSource, S: Sink> Collector<L, S> {
     }
 }
 
-fn decode<T: FromBytes>(entry: &EntryBytes) -> T {
-    T::read_from_prefix(&entry.0).expect("no kind of entry is larger than an entry").0
+fn decode<T: FromBytes + KnownLayout + Immutable>(entry: &EntryBytes) -> &T {
+    T::ref_from_prefix(&entry.0).expect("no kind of entry is larger than an entry, or aligned to more").0
 }
 
 #[cfg(test)]
@@ -435,7 +433,7 @@ pub(crate) mod tests {
         assert_eq!(tallies[0].payload_bytes.load(Ordering::Relaxed), 4);
     }
 
-    /// The third of four entries makes no sense, in a ring that is read in place and in one that is copied: it is
+    /// The third of four entries is broken, in a ring that is read in place and in one that is copied: it is
     /// named, and it and what follows count as lost.
     #[test]
     fn a_broken_entry_is_named() {

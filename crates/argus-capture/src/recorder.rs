@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 
 use argus_abi::capture::{
     ArgumentEntry, EDGES_PER_ENTRY, ENTRY_BYTES, ENTRY_MAGIC, ENTRY_VERSION, EdgesEntry, EntryHeader,
-    SkipEntry, TaskEntry, argument_flags, skip_reason, what,
+    SkipEntry, TaskEntry, TaskFields, argument_flags, skip_reason, what,
 };
 use argus_abi::{EdgeReason, TaskId, Tensor};
 use argus_gm::GlobalMemory;
@@ -47,6 +47,8 @@ pub struct RingRecorder<B: Backoff> {
     when_full: WhenFull,
     /// Nothing reads any more; never wait again.
     gone: bool,
+    /// Another process has the same recorder, and ends the ring.
+    left: bool,
 }
 
 impl<B: Backoff> RingRecorder<B> {
@@ -57,7 +59,7 @@ impl<B: Backoff> RingRecorder<B> {
     const LARGEST_PIECE: u64 = 256 * 1024;
 
     pub(crate) fn new(number: u8, ring: ProducerHalf, backoff: B, when_full: WhenFull) -> RingRecorder<B> {
-        RingRecorder { number, ring, backoff, when_full, gone: false }
+        RingRecorder { number, ring, backoff, when_full, gone: false, left: false }
     }
 
     /// The number of the ring, as in its entries.
@@ -102,8 +104,8 @@ impl<B: Backoff> RingRecorder<B> {
     }
 
     /// Records what is known of a task that has ended.
-    pub fn task(&mut self, mut entry: TaskEntry) -> Recorded {
-        entry.header = self.header(what::TASK);
+    pub fn task(&mut self, task: TaskFields) -> Recorded {
+        let entry = TaskEntry { header: self.header(what::TASK), task, reserved: [0; 16] };
         self.push_plain(&entry)
     }
 
@@ -138,6 +140,11 @@ impl<B: Backoff> RingRecorder<B> {
 
     /// Ends the ring; what was recorded stays for the collector.
     pub fn close(self) {}
+
+    /// A child process has a copy of this recorder and is the one to use it: the ring stays open.
+    pub fn leave_to_child(mut self) {
+        self.left = true;
+    }
 
     fn skip_argument(&mut self, entry: &ArgumentEntry, reason: u8) -> Recorded {
         debug_assert!(matches!(reason, skip_reason::UNREADABLE | skip_reason::METADATA_MISMATCH));
@@ -236,6 +243,9 @@ impl<B: Backoff> RingRecorder<B> {
 
 impl<B: Backoff> Drop for RingRecorder<B> {
     fn drop(&mut self) {
+        if self.left {
+            return;
+        }
         let (cursor, control) = self.ring.parts();
         cursor.close(control);
     }

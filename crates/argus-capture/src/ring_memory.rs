@@ -248,7 +248,7 @@ impl RingCopies {
             return None;
         }
         // SAFETY: inside the control block and aligned. The words of a control block are written atomically,
-        // except for its shape, which is written once before anybody else knows it.
+        // except for its shape, which is written once before another thread knows it.
         Some(unsafe { AtomicU64::from_ptr(self.0.at(offset).cast().as_ptr()) })
     }
 }
@@ -302,7 +302,7 @@ mod tests {
         assert!(create(region(LAYOUT.total_bytes()), LAYOUT, 0).is_some());
         assert!(create(region(LAYOUT.total_bytes() - 1), LAYOUT, 0).is_none());
         let shared = region(LAYOUT.total_bytes());
-        assert!(create(Arc::clone(&shared), LAYOUT, 0).is_none(), "somebody else has it");
+        assert!(create(Arc::clone(&shared), LAYOUT, 0).is_none(), "another ring has it");
         let nothing = RingLayout { entry_capacity: 0, ..LAYOUT };
         assert!(create(shared, nothing, 0).is_none());
     }

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{self, JoinHandle, Thread};
 
 use argus_facts::{Ledger, RingLedger, Sink};
-use argus_gm::Region;
+use argus_gm::{MemoryError, Region};
 
 use crate::collector::{Collector, Tally};
 use crate::error::{CaptureError, ConfigError};
@@ -121,11 +121,27 @@ pub struct Session<S: Sink> {
 impl<S: Sink + 'static> Session<S> {
     /// Makes the rings and starts to collect. One recorder per ring, in the order of their numbers.
     pub fn start(config: CaptureConfig, sink: S) -> Result<(Session<S>, Vec<Recorder>), CaptureError> {
+        Session::start_in(config, sink, Region::fresh)
+    }
+
+    /// As [`Session::start`], with recorders that a child process can use. This process then leaves them to it.
+    pub fn start_for_child(
+        config: CaptureConfig,
+        sink: S,
+    ) -> Result<(Session<S>, Vec<Recorder>), CaptureError> {
+        Session::start_in(config, sink, Region::shared)
+    }
+
+    fn start_in(
+        config: CaptureConfig,
+        sink: S,
+        region: fn(u64) -> Result<Region, MemoryError>,
+    ) -> Result<(Session<S>, Vec<Recorder>), CaptureError> {
         let layout = config.layout()?;
         let (mut producers, mut consumers, mut rings) = (Vec::new(), Vec::new(), Vec::new());
         for number in 0..config.rings {
             // Memory of its own, which no kernel can address.
-            let region = Arc::new(Region::fresh(layout.total_bytes())?);
+            let region = Arc::new(region(layout.total_bytes())?);
             let handles = ring_memory::create(region, layout, number as u16);
             let (producer, consumer, map) = handles.ok_or(CaptureError::Config(ConfigError::Unaligned))?;
             producers.push(producer);
@@ -266,7 +282,7 @@ mod tests {
     use super::*;
     use crate::collector::tests::Bytes;
 
-    /// The memory of a ring lives as long as anybody may look at it, and no longer.
+    /// The memory of a ring lives as long as a thread may look at it, and no longer.
     #[test]
     fn lane_memory_is_freed_with_its_last_handle() {
         for transport in [TransportKind::Mapped, TransportKind::Copied, TransportKind::AfterSync] {

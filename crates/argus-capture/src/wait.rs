@@ -53,13 +53,16 @@ impl Backoff for HostBackoff {
 }
 
 /// The collector's idle time: longer and longer naps, which a ring or news ends.
+///
+/// It never spins: what it would wait for that way are single entries, and many at once cost it less. A producer does
+/// not wait meanwhile, and rings if it must.
 #[derive(Debug, Default)]
 pub struct Idle {
     rounds: u32,
 }
 
 impl Idle {
-    const FIRST_NAP: Duration = Duration::from_micros(50);
+    const FIRST_NAP: Duration = Duration::from_micros(250);
     /// A ring of 4 MiB takes longer than this to fill at the speed of memory; and a producer that does wait
     /// rings.
     const LONGEST_NAP: Duration = Duration::from_millis(1);
@@ -71,28 +74,19 @@ impl Idle {
 
     /// Whether the next pause is one of the longest: nothing has come for some milliseconds.
     pub fn is_long(&self) -> bool {
-        self.nap() == Some(Self::LONGEST_NAP)
+        self.nap() == Self::LONGEST_NAP
     }
 
     /// Passes some time, at most `longest`. Whether the bell rang.
     pub fn pause(&mut self, longest: Duration) -> bool {
-        let nap = self.nap();
-        let spin = self.rounds < SPINS;
+        let nap = self.nap().min(longest);
         self.rounds = self.rounds.saturating_add(1);
-        match nap.map(|nap| nap.min(longest)) {
-            None if spin => hint::spin_loop(),
-            None => thread::yield_now(),
-            Some(nap) => {
-                let since = Instant::now();
-                thread::park_timeout(nap);
-                return since.elapsed() < nap;
-            }
-        }
-        false
+        let since = Instant::now();
+        thread::park_timeout(nap);
+        since.elapsed() < nap
     }
 
-    fn nap(&self) -> Option<Duration> {
-        let naps = self.rounds.checked_sub(BUSY)?;
-        Some((Self::FIRST_NAP * (1 << naps.min(5))).min(Self::LONGEST_NAP))
+    fn nap(&self) -> Duration {
+        (Self::FIRST_NAP * (1 << self.rounds.min(5))).min(Self::LONGEST_NAP)
     }
 }

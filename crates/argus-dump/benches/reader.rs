@@ -14,7 +14,7 @@ use std::process::Command;
 use std::time::Instant;
 
 use argus_abi::capture::{
-    ArgumentEntry, ENTRY_MAGIC, ENTRY_VERSION, EntryHeader, TaskEntry, argument_flags, what,
+    ArgumentEntry, ENTRY_MAGIC, ENTRY_VERSION, EntryHeader, TaskEntry, TaskFields, argument_flags, what,
 };
 use argus_abi::{CoreSet, CoreType, DType};
 use argus_dump::read::{Dump, Record};
@@ -141,18 +141,21 @@ fn write_journal(directory: &Path) {
         }
         let entry = TaskEntry {
             header: header(what::TASK),
-            task_id,
-            func_ids: [(task_id % 4) as i32, -1, -1],
-            blocks: 1,
-            dispatch_order: step,
-            dispatched_ns: step,
-            finished_ns: step + 1,
-            cores: CoreSet::from_iter([0]),
-            scope_depth: 1,
-            tensors: PER_TASK as u16,
-            scalars: 0,
-            state: 0,
-            reserved: [0; 23],
+            task: TaskFields {
+                task_id,
+                func_ids: [(task_id % 4) as i32, -1, -1],
+                blocks: 1,
+                dispatch_order: step,
+                dispatched_ns: step,
+                finished_ns: step + 1,
+                cores: CoreSet::from_iter([0]),
+                scope_depth: 1,
+                tensors: PER_TASK as u16,
+                scalars: 0,
+                state: 0,
+                reserved: [0; 7],
+            },
+            reserved: [0; 16],
         };
         writer.task(&entry).unwrap();
     }

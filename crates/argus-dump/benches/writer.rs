@@ -10,7 +10,7 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use argus_abi::capture::{
-    ArgumentEntry, ENTRY_MAGIC, ENTRY_VERSION, EntryHeader, TaskEntry, argument_flags, what,
+    ArgumentEntry, ENTRY_MAGIC, ENTRY_VERSION, EntryHeader, TaskEntry, TaskFields, argument_flags, what,
 };
 use argus_abi::{CoreSet, CoreType, DType};
 use argus_dump::{DumpInfo, DumpOptions, DumpWriter, RunEnd, new_run_id};
@@ -53,18 +53,21 @@ fn argument(task_id: u64, arg_index: u16, bytes: u64) -> ArgumentEntry {
 fn task(task_id: u64) -> TaskEntry {
     TaskEntry {
         header: header(what::TASK),
-        task_id,
-        func_ids: [(task_id % 4) as i32, -1, -1],
-        blocks: 1,
-        dispatch_order: task_id,
-        dispatched_ns: task_id * 1000,
-        finished_ns: task_id * 1000 + 800,
-        cores: CoreSet::from_iter([task_id as usize % 48]),
-        scope_depth: 1,
-        tensors: RECORDS_PER_TASK as u16,
-        scalars: 0,
-        state: 0,
-        reserved: [0; 23],
+        task: TaskFields {
+            task_id,
+            func_ids: [(task_id % 4) as i32, -1, -1],
+            blocks: 1,
+            dispatch_order: task_id,
+            dispatched_ns: task_id * 1000,
+            finished_ns: task_id * 1000 + 800,
+            cores: CoreSet::from_iter([task_id as usize % 48]),
+            scope_depth: 1,
+            tensors: RECORDS_PER_TASK as u16,
+            scalars: 0,
+            state: 0,
+            reserved: [0; 7],
+        },
+        reserved: [0; 16],
     }
 }
 

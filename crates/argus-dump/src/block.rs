@@ -5,8 +5,9 @@ use std::ops::{Deref, DerefMut};
 
 use memmap2::MmapMut;
 
-/// Bytes of a block: direct writes of this size reach the disk's full rate at the least CPU time.
-pub(crate) const BLOCK_BYTES: usize = 4 << 20;
+/// Bytes of a block: one huge page. Direct writes of this size reach the disk's full rate, and fresh memory costs the
+/// time in which it is cleared, so there should not be more of it.
+pub(crate) const BLOCK_BYTES: usize = 2 << 20;
 
 /// One block of anonymous memory, on huge pages where the system gives them.
 pub(crate) struct Block(MmapMut);

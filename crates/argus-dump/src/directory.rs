@@ -22,7 +22,7 @@ impl RunDirectory {
     }
 
     fn create_named(outputs: &Path, name: &str) -> Result<RunDirectory, DumpError> {
-        fs::create_dir_all(outputs)
+        argus_files::make_directory(outputs)
             .map_err(|source| DumpError::Create { path: outputs.to_path_buf(), source })?;
         let mut path = outputs.join(name);
         let mut count = 1u32;
@@ -40,7 +40,8 @@ impl RunDirectory {
 
     /// Uses `path` itself, creating it if need be. It must not hold a dump.
     pub fn at(path: &Path) -> Result<RunDirectory, DumpError> {
-        fs::create_dir_all(path).map_err(|source| DumpError::Create { path: path.to_path_buf(), source })?;
+        argus_files::make_directory(path)
+            .map_err(|source| DumpError::Create { path: path.to_path_buf(), source })?;
         let directory = RunDirectory { path: path.to_path_buf() };
         let first_round = directory.round_path(1).join(DUMP_DIRECTORY);
         for place in [path.to_path_buf(), path.join(DUMP_DIRECTORY), first_round] {
@@ -71,7 +72,7 @@ impl RunDirectory {
 }
 
 fn create_dump(path: PathBuf) -> Result<PathBuf, DumpError> {
-    fs::create_dir_all(&path).map_err(|source| DumpError::Create { path: path.clone(), source })?;
+    argus_files::make_directory(&path).map_err(|source| DumpError::Create { path: path.clone(), source })?;
     if holds_dump(&path) { Err(DumpError::Occupied { path }) } else { Ok(path) }
 }
 

@@ -31,7 +31,7 @@ pub enum DumpError {
     #[error("cannot create {}", path.display())]
     Create { path: PathBuf, source: io::Error },
 
-    #[error("{} already holds a dump; give another directory or remove it", path.display())]
+    #[error("{} holds a dump", path.display())]
     Occupied { path: PathBuf },
 
     /// A write failed. `written` counts the bytes of that file that did reach it.

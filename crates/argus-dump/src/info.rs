@@ -1,6 +1,7 @@
 //! What the caller tells about a run, and what it is told.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use argus_abi::{DType, Kind};
 use argus_facts::{KernelInfo, Ledger, RunTimes, SceneOrigin};
@@ -91,7 +92,7 @@ pub enum RunStatus {
     #[default]
     Complete,
     Failed,
-    /// The run was killed, or still went on: for a copy of the dump of such a run.
+    /// The run was killed, or was still active: for a copy of the dump of such a run.
     Unfinished,
     /// It is not known how it ended: for a copy of a dump that does not tell.
     Unknown,
@@ -117,7 +118,7 @@ pub struct RunEnd {
     /// Faults that were made on purpose, free in form.
     pub injections: Vec<Value>,
     /// When what ran where; empty if unknown.
-    pub times: RunTimes,
+    pub times: Arc<RunTimes>,
 }
 
 /// What a finished dump holds.

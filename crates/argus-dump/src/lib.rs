@@ -63,6 +63,7 @@ pub mod filter;
 mod graph_file;
 mod info;
 pub mod journal;
+mod known;
 mod manifest;
 mod map;
 pub mod origin_file;
@@ -70,6 +71,7 @@ mod payload;
 pub mod read;
 mod run_file;
 pub mod runs;
+mod sorted;
 mod spool;
 pub mod stats;
 mod stream;
@@ -90,6 +92,9 @@ pub use info::{
 };
 pub use journal::{Journal, JournalError};
 pub use timeline_file::TimelineError;
+/// For tests that make up files; [`read::Dump::times`] reads those of a dump.
+#[doc(hidden)]
+pub use timeline_file::parse as parse_timeline;
 pub use verdict_file::LastVerdict;
 pub use writer::DumpWriter;
 

@@ -1,14 +1,21 @@
 //! The manifest: the reference's keys in the reference's order and text style, then ours.
 
-use std::sync::mpsc::channel;
+//!
+//! What records have in common is put together once: the text of a view, and that of a task's kernels. All that
+//! graph.json tells of a task is told there.
 
-use argus_abi::capture::{argument_flags, skip_reason};
-use argus_abi::{DType, Kind, Role, Stage};
+use std::io;
+use std::sync::mpsc::{Receiver, Sender, channel};
+
+use argus_abi::capture::{TaskFields, argument_flags, skip_reason};
+use argus_abi::{DType, Kind, MAX_DIMS, Role, Stage};
 use argus_facts::{FuncIds, KernelInfo, kernel_info::joined_names};
+use rustc_hash::FxHashMap;
 
 use crate::info::{DumpInfo, DumpSummary, RunEnd};
-use crate::journal::{ArgumentRecord, SkipRecord, TaskRecord, marks};
+use crate::journal::{ArgumentRecord, SkipRecord, marks};
 use crate::run_file::argument as orchestration_argument;
+use crate::sorted::{Merged, Sorted, last_of_each};
 use crate::spool::{Failure, Spool};
 use crate::stats::Statistics;
 use crate::stream::Stream;
@@ -16,64 +23,118 @@ use crate::text::{
     put, put_bool, put_f64, put_float, put_hex64, put_i64, put_list, put_number, put_string, put_u64,
     put_word,
 };
-use crate::{DUMP_DIRECTORY, PAYLOAD_FILE};
+use crate::{DUMP_DIRECTORY, MANIFEST_FILE, PAYLOAD_FILE};
 use argus_facts::number::{Number, number};
 
 /// Records per step: one thread formats a step while another formats or stores the next.
 const STEP: usize = 512;
+/// Different texts that are kept. Most records of a run have one of a few views.
+const TEXTS: usize = 4096;
 
 /// Everything the manifest tells.
 pub(crate) struct Contents<'a> {
     pub(crate) info: &'a DumpInfo,
     pub(crate) end: &'a RunEnd,
     pub(crate) summary: &'a DumpSummary,
-    pub(crate) records: &'a [ArgumentRecord],
-    /// Sorted by id.
-    pub(crate) tasks: &'a [TaskRecord],
-    pub(crate) skipped: &'a [SkipRecord],
+    pub(crate) records: &'a Sorted<ArgumentRecord>,
+    pub(crate) tasks: &'a Sorted<TaskFields>,
+    pub(crate) skipped: &'a Sorted<SkipRecord>,
     /// Counts of records by role: input, output, in and out.
     pub(crate) roles: [u64; 3],
 }
 
+/// Some records in their order, the tasks they belong to, and their text.
+struct Step {
+    records: Vec<ArgumentRecord>,
+    /// By id.
+    tasks: Vec<TaskFields>,
+    text: Vec<u8>,
+}
+
+impl Step {
+    fn new() -> Step {
+        Step { records: Vec::with_capacity(STEP), tasks: Vec::new(), text: Vec::with_capacity(STEP * 500) }
+    }
+
+    fn format(&mut self, texts: &mut Texts<'_>) {
+        self.text.clear();
+        texts.put_records(&mut self.text, &self.records, &self.tasks);
+    }
+}
+
+/// Takes records and their tasks, step by step.
+struct Steps<'a, T: Iterator<Item = io::Result<TaskFields>>> {
+    records: Merged<'a, ArgumentRecord>,
+    tasks: std::iter::Peekable<T>,
+}
+
+impl<T: Iterator<Item = io::Result<TaskFields>>> Steps<'_, T> {
+    /// Fills `step` with the next records; whether there were any.
+    fn fill(&mut self, step: &mut Step) -> io::Result<bool> {
+        step.records.clear();
+        step.tasks.clear();
+        while step.records.len() < STEP {
+            let Some(record) = self.records.next().transpose()? else { break };
+            if step.records.last().is_none_or(|last| last.task_id != record.task_id)
+                && let Some(task) = self.task(record.task_id)?
+            {
+                step.tasks.push(task);
+            }
+            step.records.push(record);
+        }
+        Ok(!step.records.is_empty())
+    }
+
+    /// The task with this id; ids are asked for in ascending order.
+    fn task(&mut self, id: u64) -> io::Result<Option<TaskFields>> {
+        let earlier = |task: &io::Result<TaskFields>| task.as_ref().is_ok_and(|task| task.task_id < id);
+        while self.tasks.next_if(earlier).is_some() {}
+        // The next step may begin with more records of the same task.
+        match self.tasks.peek() {
+            Some(Ok(task)) => Ok(Some(*task).filter(|task| task.task_id == id)),
+            Some(Err(_)) => self.tasks.next().transpose(),
+            None => Ok(None),
+        }
+    }
+}
+
+/// Tasks by id, each as it was last.
+pub(crate) fn last_tasks(tasks: &Sorted<TaskFields>) -> impl Iterator<Item = io::Result<TaskFields>> + '_ {
+    last_of_each(tasks.iter(), |earlier, later| earlier.task_id == later.task_id)
+}
+
 /// Writes the manifest's text.
 pub(crate) fn write(contents: &Contents<'_>, stream: &mut Stream, spool: &mut Spool) -> Result<(), Failure> {
-    let order = sorted(contents.records);
-    let mut out = Vec::with_capacity(STEP * 700);
-    put_head(&mut out, contents);
+    let path = std::path::Path::new(DUMP_DIRECTORY).join(MANIFEST_FILE);
+    let unsorted = |error: io::Error| Failure::early(&path, &error);
+    let mut out = Vec::with_capacity(STEP * 8);
+    put_head(&mut out, contents).map_err(unsorted)?;
     stream.write(spool, &out)?;
-    let steps = order.chunks(STEP);
-    // Every second step is formatted by a helper. Its buffers come back to it, because fresh memory would
-    // cost more than the formatting.
+    let mut steps = Steps { records: contents.records.iter(), tasks: last_tasks(contents.tasks).peekable() };
+    // Every second step is formatted by a helper, if there can be one.
     std::thread::scope(|scope| {
-        let (ready, formatted) = channel::<Vec<u8>>();
-        let (give_back, empty) = channel::<Vec<u8>>();
-        for _ in 0..2 {
-            let _ = give_back.send(Vec::with_capacity(STEP * 700));
-        }
-        let others = steps.clone().skip(1).step_by(2);
-        scope.spawn(move || {
-            for step in others {
-                let Ok(mut buffer) = empty.recv() else { return };
-                buffer.clear();
-                put_records(&mut buffer, contents, step);
-                if ready.send(buffer).is_err() {
-                    return;
-                }
-            }
-        });
-        for (index, step) in steps.enumerate() {
-            if index % 2 == 0 {
-                out.clear();
-                put_records(&mut out, contents, step);
-                if index == 0 {
-                    // The first record has no comma before it.
-                    out.drain(..1);
-                }
-                stream.write(spool, &out)?;
-            } else {
-                let Ok(buffer) = formatted.recv() else { break };
-                stream.write(spool, &buffer)?;
-                let _ = give_back.send(buffer);
+        let (give, given) = channel::<Step>();
+        let (hand_back, formatted) = channel::<Step>();
+        let kernels = &contents.info.kernels;
+        let helper = std::thread::Builder::new()
+            .name("argus-manifest".to_owned())
+            .spawn_scoped(scope, move || help(kernels, &given, &hand_back))
+            .is_ok();
+        let mut texts = Texts::new(kernels);
+        let (mut own, mut other) = (Step::new(), helper.then(Step::new));
+        let mut first = true;
+        while steps.fill(&mut own).map_err(unsorted)? {
+            let given = match other.take() {
+                Some(mut step) => steps.fill(&mut step).map_err(unsorted)? && give.send(step).is_ok(),
+                None => false,
+            };
+            own.format(&mut texts);
+            // The first record has no comma before it.
+            stream.write(spool, &own.text[usize::from(first)..])?;
+            first = false;
+            if given && let Ok(step) = formatted.recv() {
+                stream.write(spool, &step.text)?;
+                other = Some(step);
             }
         }
         Ok(())
@@ -81,22 +142,17 @@ pub(crate) fn write(contents: &Contents<'_>, stream: &mut Stream, spool: &mut Sp
     stream.write(spool, b"\n  ]\n}\n")
 }
 
-/// Record numbers in the reference's order; equal keys stay in the order in which they came.
-fn sorted(records: &[ArgumentRecord]) -> Vec<u32> {
-    let mut keys: Vec<(u64, u32, u32)> = records
-        .iter()
-        .zip(0..)
-        .map(|(record, index)| {
-            let key =
-                u32::from(record.stage) << 24 | u32::from(record.arg_index) << 8 | u32::from(record.role);
-            (record.task_id, key, index)
-        })
-        .collect();
-    keys.sort();
-    keys.into_iter().map(|(_, _, index)| index).collect()
+fn help(kernels: &[KernelInfo], given: &Receiver<Step>, hand_back: &Sender<Step>) {
+    let mut texts = Texts::new(kernels);
+    for mut step in given {
+        step.format(&mut texts);
+        if hand_back.send(step).is_err() {
+            return;
+        }
+    }
 }
 
-fn put_head(out: &mut Vec<u8>, contents: &Contents<'_>) {
+fn put_head(out: &mut Vec<u8>, contents: &Contents<'_>) -> io::Result<()> {
     let Contents { info, end, summary, roles, .. } = *contents;
     let text = |out: &mut Vec<u8>, key: &str, value: &str| {
         put(out, "  \"");
@@ -127,7 +183,7 @@ fn put_head(out: &mut Vec<u8>, contents: &Contents<'_>) {
     count(out, "dropped_overwrite", 0);
     text(out, "bin_file", PAYLOAD_FILE);
 
-    text(out, "schema", "argus-1");
+    text(out, "schema", "argus-2");
     text(out, "run_id", &format!("{:032x}", info.run_id));
     text(out, "scene", &info.scene);
     text(out, "case", &info.case);
@@ -143,23 +199,32 @@ fn put_head(out: &mut Vec<u8>, contents: &Contents<'_>) {
     count(out, "payload_bytes", summary.payload_bytes);
     count(out, "stored_bytes", summary.stored_bytes);
     count(out, "dropped_bytes", end.ledger.total().lost_bytes);
-    put_lines(out, "skipped", contents.skipped, put_skip);
-    put_lines(out, "orchestration_args", &info.orchestration_args, |out, argument| {
+    put_lines(out, "skipped", contents.skipped.iter(), put_skip)?;
+    put_lines(out, "orchestration_args", info.orchestration_args.iter().map(Ok), |out, argument| {
         put(out, &orchestration_argument(argument).to_string());
-    });
+    })?;
     put(out, "  \"tensors\": [");
+    Ok(())
 }
 
 /// An array with one item per line.
-fn put_lines<T>(out: &mut Vec<u8>, key: &str, items: &[T], put_item: impl Fn(&mut Vec<u8>, &T)) {
+fn put_lines<T>(
+    out: &mut Vec<u8>,
+    key: &str,
+    items: impl Iterator<Item = io::Result<T>>,
+    put_item: impl Fn(&mut Vec<u8>, &T),
+) -> io::Result<()> {
     put(out, "  \"");
     put(out, key);
     put(out, "\": [");
-    for (index, item) in items.iter().enumerate() {
-        put(out, if index == 0 { "\n    " } else { ",\n    " });
-        put_item(out, item);
+    let mut empty = true;
+    for item in items {
+        put(out, if empty { "\n    " } else { ",\n    " });
+        put_item(out, &item?);
+        empty = false;
     }
-    put(out, if items.is_empty() { "],\n" } else { "\n  ],\n" });
+    put(out, if empty { "],\n" } else { "\n  ],\n" });
+    Ok(())
 }
 
 fn put_skip(out: &mut Vec<u8>, skip: &SkipRecord) {
@@ -180,56 +245,107 @@ fn put_skip(out: &mut Vec<u8>, skip: &SkipRecord) {
     put(out, "\"}");
 }
 
-/// Records `order`, each with the separator before it.
-fn put_records(out: &mut Vec<u8>, contents: &Contents<'_>, order: &[u32]) {
-    let mut keys = Vec::with_capacity(256);
-    let mut of = None;
-    for &index in order {
-        let Some(record) = contents.records.get(index as usize) else { continue };
-        if of != Some(record.task_id) {
-            // What is the same for all records of a task is put together once.
-            of = Some(record.task_id);
-            keys.clear();
-            if let Ok(found) = contents.tasks.binary_search_by_key(&record.task_id, |task| task.task_id) {
-                put_task_keys(&mut keys, &contents.tasks[found], &contents.info.kernels);
-            }
+/// What the text of a record's view depends on.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+struct View {
+    shapes: [u32; MAX_DIMS],
+    strides: [u32; MAX_DIMS],
+    arg_index: u16,
+    stage: u8,
+    role: u8,
+    kind: u8,
+    dtype: u8,
+    ndims: u8,
+    contiguous: bool,
+}
+
+impl View {
+    fn of(record: &ArgumentRecord) -> View {
+        View {
+            shapes: record.shapes,
+            strides: record.strides,
+            arg_index: record.arg_index,
+            stage: record.stage,
+            role: record.role,
+            kind: record.kind,
+            dtype: record.dtype,
+            ndims: record.ndims,
+            contiguous: record.has(argument_flags::CONTIGUOUS),
         }
-        put(out, ",\n    ");
-        put_record(out, record, &keys);
     }
 }
 
-fn put_record(out: &mut Vec<u8>, record: &ArgumentRecord, task_keys: &[u8]) {
-    let dtype = DType::from_raw(record.dtype);
+/// Texts that many records have in common.
+struct Texts<'a> {
+    /// The text before and the text after the start of a view.
+    views: FxHashMap<View, [Box<[u8]>; 2]>,
+    tasks: TaskTexts<'a>,
+}
+
+impl<'a> Texts<'a> {
+    fn new(kernels: &'a [KernelInfo]) -> Texts<'a> {
+        Texts { views: FxHashMap::default(), tasks: TaskTexts::new(kernels) }
+    }
+
+    /// Records in the order of tasks, each with the separator before it.
+    fn put_records(&mut self, out: &mut Vec<u8>, records: &[ArgumentRecord], tasks: &[TaskFields]) {
+        if self.views.len() > TEXTS {
+            self.views.clear();
+        }
+        let mut tasks = tasks.iter().peekable();
+        for records in records.chunk_by(|a, b| a.task_id == b.task_id) {
+            while tasks.next_if(|task| task.task_id < records[0].task_id).is_some() {}
+            let task = tasks.next_if(|task| task.task_id == records[0].task_id);
+            let keys = task.map_or(&[][..], |task| self.tasks.kernels(task));
+            for record in records {
+                let view = self.views.entry(View::of(record)).or_insert_with(|| view_texts(record));
+                put(out, ",\n    ");
+                put_record(out, record, view, keys);
+            }
+        }
+    }
+}
+
+/// What stands before and behind the start of a record's view.
+fn view_texts(record: &ArgumentRecord) -> [Box<[u8]>; 2] {
     let scalar = record.kind == Kind::Scalar as u8;
     let ndims = if scalar { 0 } else { record.ndims() };
+    let mut out = Vec::new();
+    put(&mut out, ", \"arg_index\": ");
+    put_u64(&mut out, record.arg_index.into());
+    put(&mut out, ", \"role\": \"");
+    put(&mut out, Role::from_raw(record.role).map_or("unknown", Role::name));
+    put(&mut out, "\", \"stage\": \"");
+    put(&mut out, stage_name(record.stage));
+    put(&mut out, "\", \"kind\": \"");
+    put(&mut out, Kind::from_raw(record.kind).map_or("unknown", Kind::name));
+    put(&mut out, "\", \"dtype\": \"");
+    put(&mut out, DType::from_raw(record.dtype).map_or("UNKNOWN", DType::name));
+    put(&mut out, "\", \"is_contiguous\": ");
+    put_bool(&mut out, scalar || record.has(argument_flags::CONTIGUOUS));
+    put(&mut out, ", \"shape\": ");
+    put_list(&mut out, &record.shapes[..ndims], |out, &extent| put_u64(out, extent.into()));
+    put(&mut out, ", \"strides\": ");
+    put_list(&mut out, &record.strides[..ndims], |out, &stride| put_u64(out, stride.into()));
+    put(&mut out, ", \"start_offset\": ");
+    let mut behind = Vec::new();
+    put(&mut behind, ", \"numel\": ");
+    put_u64(&mut behind, if scalar { 1 } else { record.numel().unwrap_or(u64::MAX) });
+    [out.into(), behind.into()]
+}
+
+fn put_record(out: &mut Vec<u8>, record: &ArgumentRecord, view: &[Box<[u8]>; 2], task_keys: &[u8]) {
+    let scalar = record.kind == Kind::Scalar as u8;
     put(out, "{\"task_id\": ");
     put_word(out, record.task_id);
-    put(out, ", \"arg_index\": ");
-    put_u64(out, record.arg_index.into());
-    put(out, ", \"role\": \"");
-    put(out, Role::from_raw(record.role).map_or("unknown", Role::name));
-    put(out, "\", \"stage\": \"");
-    put(out, stage_name(record.stage));
-    put(out, "\", \"kind\": \"");
-    put(out, Kind::from_raw(record.kind).map_or("unknown", Kind::name));
-    put(out, "\", \"dtype\": \"");
-    put(out, dtype.map_or("UNKNOWN", DType::name));
-    put(out, "\", \"is_contiguous\": ");
-    put_bool(out, scalar || record.has(argument_flags::CONTIGUOUS));
-    put(out, ", \"shape\": ");
-    put_list(out, &record.shapes[..ndims], |out, &extent| put_u64(out, extent.into()));
-    put(out, ", \"strides\": ");
-    put_list(out, &record.strides[..ndims], |out, &stride| put_u64(out, stride.into()));
-    put(out, ", \"start_offset\": ");
+    out.extend_from_slice(&view[0]);
     put_u64(out, record.start_offset);
-    put(out, ", \"numel\": ");
-    put_u64(out, if scalar { 1 } else { record.numel().unwrap_or(u64::MAX) });
+    out.extend_from_slice(&view[1]);
     // A copy of a dump may know of a scalar without knowing its value.
     let valued = scalar && !record.has(argument_flags::NO_VALUE);
     if valued {
         put(out, ", \"value\": ");
-        put_value(out, dtype, record.scalar_bits);
+        put_value(out, DType::from_raw(record.dtype), record.scalar_bits);
     }
     put(out, ", \"bin_offset\": ");
     put_u64(out, record.bin_offset);
@@ -309,25 +425,49 @@ fn put_statistics(out: &mut Vec<u8>, statistics: &Statistics) {
     put(out, "}");
 }
 
-/// What a task's entry adds to each of its records, with the separator before it.
-pub(crate) fn put_task_keys(out: &mut Vec<u8>, task: &TaskRecord, kernels: &[KernelInfo]) {
-    let func_ids: FuncIds = task.func_ids.into_iter().collect();
-    put(out, ", \"func_id\": ");
-    put_list(out, func_ids.iter(), |out, &func_id| put_i64(out, func_id.into()));
-    put(out, ", \"kernel\": ");
-    put_string(out, &kernel_names(&func_ids, kernels));
-    put(out, ", \"blocks\": ");
-    put_u64(out, task.blocks.into());
-    put(out, ", \"cores\": ");
-    put_list(out, task.cores.iter(), |out, core| put_u64(out, core as u64));
-    let dispatched = task.dispatch_order != u64::MAX;
-    for (key, value) in [
-        (", \"dispatch_order\": ", task.dispatch_order),
-        (", \"dispatched_ns\": ", task.dispatched_ns),
-        (", \"finished_ns\": ", task.finished_ns),
-    ] {
-        put(out, key);
-        if dispatched { put_u64(out, value) } else { put(out, "null") }
+/// Texts of tasks, each made once for all that run the same kernels.
+pub(crate) struct TaskTexts<'a> {
+    kernels: &'a [KernelInfo],
+    known: FxHashMap<[i32; 3], Box<[u8]>>,
+}
+
+impl<'a> TaskTexts<'a> {
+    pub(crate) fn new(kernels: &'a [KernelInfo]) -> TaskTexts<'a> {
+        TaskTexts { kernels, known: FxHashMap::default() }
+    }
+
+    /// What a task adds to each of its records, with the separator before it.
+    fn kernels(&mut self, task: &TaskFields) -> &[u8] {
+        if self.known.len() > TEXTS {
+            self.known.clear();
+        }
+        self.known.entry(task.func_ids).or_insert_with(|| {
+            let func_ids: FuncIds = task.func_ids.into_iter().collect();
+            let mut out = Vec::new();
+            put(&mut out, ", \"func_id\": ");
+            put_list(&mut out, func_ids.iter(), |out, &func_id| put_i64(out, func_id.into()));
+            put(&mut out, ", \"kernel\": ");
+            put_string(&mut out, &kernel_names(&func_ids, self.kernels));
+            out.into()
+        })
+    }
+
+    /// How a task ran, with the separator before it.
+    pub(crate) fn put_task(&mut self, out: &mut Vec<u8>, task: &TaskFields) {
+        out.extend_from_slice(self.kernels(task));
+        put(out, ", \"blocks\": ");
+        put_u64(out, task.blocks.into());
+        put(out, ", \"cores\": ");
+        put_list(out, task.cores.iter(), |out, core| put_u64(out, core as u64));
+        let dispatched = task.dispatch_order != u64::MAX;
+        for (key, value) in [
+            (", \"dispatch_order\": ", task.dispatch_order),
+            (", \"dispatched_ns\": ", task.dispatched_ns),
+            (", \"finished_ns\": ", task.finished_ns),
+        ] {
+            put(out, key);
+            if dispatched { put_u64(out, value) } else { put(out, "null") }
+        }
     }
 }
 

@@ -51,33 +51,66 @@ pub(crate) fn write(dump: &Path, origin: &SceneOrigin) -> io::Result<()> {
 
 /// The sources in a dump; `None` if it has none.
 pub fn read(dump: &Path) -> Result<Option<SceneOrigin>, OriginError> {
-    let directory = dump.join(SCENE_DIRECTORY);
-    let path = directory.join(INDEX);
-    if !path.exists() {
-        return Ok(None);
-    }
-    let bad = |what| OriginError::Index { path: path.clone(), what };
-    let index: Value = serde_json::from_str(&content(&path)?).map_err(|_| bad("not JSON"))?;
-    if index["schema"] != SCHEMA {
-        return Err(bad("another schema"));
-    }
-    let texts = |value: &Value| value.as_str().map(str::to_owned);
-    let listed = index["files"].as_array().ok_or_else(|| bad("no list of files"))?;
+    let Some(index) = Index::read(dump)? else { return Ok(None) };
     let mut files = Vec::new();
-    for (number, file) in listed.iter().enumerate() {
-        let name = texts(&file["name"]).ok_or_else(|| bad("a file without a name"))?;
-        // Where a file lies follows from its name: a path in the index is not followed.
-        let kept = directory.join(place(number, &name));
+    for (kept, listed) in index.files()? {
         let text = content(&kept)?;
-        if file["checksum"] != checksum(&text) {
+        if listed["checksum"] != checksum(&text) {
             return Err(OriginError::Changed { path: kept });
         }
-        files.push(OriginFile { name, text });
+        files.push(OriginFile { name: listed["name"].as_str().unwrap_or_default().to_owned(), text });
     }
-    let commands = index["commands"].as_array().ok_or_else(|| bad("no list of commands"))?;
+    let texts = |value: &Value| value.as_str().map(str::to_owned);
+    let commands = index.value["commands"].as_array().ok_or_else(|| index.bad("no list of commands"))?;
     let commands = commands.iter().filter_map(texts).collect();
-    let origin = texts(&index["path"]).ok_or_else(|| bad("no path"))?;
+    let origin = texts(&index.value["path"]).ok_or_else(|| index.bad("no path"))?;
     Ok(Some(SceneOrigin { path: origin, files, commands }))
+}
+
+/// The paths of the files that were written for a dump's sources, whatever they hold now.
+pub(crate) fn paths(dump: &Path) -> Result<Vec<PathBuf>, OriginError> {
+    let Some(index) = Index::read(dump)? else { return Ok(Vec::new()) };
+    let mut paths: Vec<PathBuf> = index.files()?.into_iter().map(|(kept, _)| kept).collect();
+    paths.push(index.path);
+    Ok(paths)
+}
+
+/// `origin.json`, parsed and not yet believed.
+struct Index {
+    path: PathBuf,
+    value: Value,
+}
+
+impl Index {
+    fn read(dump: &Path) -> Result<Option<Self>, OriginError> {
+        let path = dump.join(SCENE_DIRECTORY).join(INDEX);
+        if !path.exists() {
+            return Ok(None);
+        }
+        let value = serde_json::from_str(&content(&path)?);
+        let index = Self { value: value.unwrap_or_default(), path };
+        match index.value["schema"] == SCHEMA {
+            true => Ok(Some(index)),
+            false if index.value.is_null() => Err(index.bad("not JSON")),
+            false => Err(index.bad("another schema")),
+        }
+    }
+
+    /// Where each file lies, and what the index says of it. The place follows from the file's name: a path in the index
+    /// is not followed.
+    fn files(&self) -> Result<Vec<(PathBuf, &Value)>, OriginError> {
+        let listed = self.value["files"].as_array().ok_or_else(|| self.bad("no list of files"))?;
+        let directory = self.path.parent().unwrap_or(Path::new(""));
+        let located = listed.iter().enumerate().map(|(number, file)| {
+            let name = file["name"].as_str().ok_or_else(|| self.bad("a file without a name"))?;
+            Ok((directory.join(place(number, name)), file))
+        });
+        located.collect()
+    }
+
+    fn bad(&self, what: &'static str) -> OriginError {
+        OriginError::Index { path: self.path.clone(), what }
+    }
 }
 
 /// The scene's own file in a dump, to be read as any scene file.

@@ -1,8 +1,8 @@
 //! The payload file: payloads one after the other, equal ones once.
 
-use rustc_hash::FxHashMap;
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
 
+use crate::known::Known;
 use crate::spool::{Failure, Spool};
 use crate::stream::Stream;
 
@@ -26,7 +26,7 @@ pub(crate) struct Placed {
 /// when it turns out to be there already.
 pub(crate) struct PayloadFile {
     stream: Stream,
-    known: Option<FxHashMap<u128, (u64, u64)>>,
+    known: Option<Known>,
     hasher: Box<Xxh3>,
     start: u64,
     expected: u64,
@@ -39,7 +39,7 @@ impl PayloadFile {
     pub(crate) fn new(stream: Stream, dedupe: bool) -> PayloadFile {
         PayloadFile {
             stream,
-            known: dedupe.then(FxHashMap::default),
+            known: dedupe.then(Known::default),
             hasher: Box::new(Xxh3::new()),
             start: 0,
             expected: 0,
@@ -120,15 +120,8 @@ impl PayloadFile {
         if !self.store || self.expected == 0 {
             return Placed { offset: 0, size: 0, checksum, shared: false };
         }
-        let fresh = (self.start, self.expected);
-        let (offset, size) = match &mut self.known {
-            Some(known) => *known.entry(checksum).or_insert(fresh),
-            None => fresh,
-        };
-        // Two lengths under one hash: both are kept, the second is never shared.
-        if size != self.expected {
-            return Placed { offset: self.start, size: self.expected, checksum, shared: false };
-        }
-        Placed { offset, size, checksum, shared: offset != self.start }
+        let (start, size) = (self.start, self.expected);
+        let offset = self.known.as_mut().map_or(start, |known| known.find_or_add(checksum, start, size));
+        Placed { offset, size, checksum, shared: offset != start }
     }
 }

@@ -4,12 +4,13 @@
 //! allocates by a size that was not checked, or believes a range that the files do not have.
 //!
 //! A structure that is broken makes a dump unreadable, and so does an entry that cannot be represented, such as
-//! one with two hundred dimensions; the message names it. What can be represented is, even if it makes no sense,
+//! one with two hundred dimensions; the message names it. What can be represented is, even if it cannot be right,
 //! and [`crate::verify`] has something to say about it.
 //!
 //! | file | subject |
 //! |---|---|
 //! | `locate` | from what a user typed to the files of a dump |
+//! | `glance` | a dump at a glance: who wrote it and how much it holds, without reading its records
 //! | `dump` | the dump: records, payloads, how it ended, what it lost |
 //! | `checked` | checksums of payloads, compared when they are read |
 //! | `record` | one captured argument, whatever wrote it down |
@@ -30,6 +31,7 @@ mod entry;
 mod error;
 mod from_journal;
 mod from_manifest;
+mod glance;
 mod graph_file;
 mod head;
 mod json;
@@ -42,11 +44,12 @@ mod split;
 mod statistics;
 
 pub(crate) use dump::Records;
-pub use dump::{Dump, Ending, FormatVersion, Losses, Skip};
+pub use dump::{Dump, Ending, FormatVersion, Losses, Skip, Supplied};
 pub(crate) use entry::is_row_major;
 pub use error::{Lack, OpenError, PayloadError, TimesError};
 pub(crate) use from_journal::Table;
 pub(crate) use from_manifest::Listed;
+pub use glance::Glance;
 pub(crate) use graph_file::parse as parse_graph;
 pub use record::{Record, Scalar};
 pub(crate) use row::flag;

@@ -5,6 +5,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
+use crate::origin_file::{self, SCENE_DIRECTORY};
 use crate::read::{Dump, Ending, OpenError, dumps_in};
 use crate::verdict_file::{LastVerdict, VERDICT_FILE};
 use crate::{DUMP_DIRECTORY, GRAPH_FILE, JOURNAL_FILE, MANIFEST_FILE, PAYLOAD_FILE, RUN_FILE, TIMELINE_FILE};
@@ -120,17 +121,49 @@ fn look(
 ) -> Result<(), RemoveError> {
     for (path, name, is_dir) in entries(place)? {
         if is_dir && name == DUMP_DIRECTORY {
-            for (path, name, is_dir) in entries(&path)? {
-                if is_dir || !FILES.contains(&name.as_str()) {
-                    return Err(RemoveError::Stranger { path });
+            for (inner, name, is_dir) in entries(&path)? {
+                if is_dir && name == SCENE_DIRECTORY {
+                    let sources = origin_file::paths(&path)
+                        .map_err(|_| RemoveError::Stranger { path: inner.clone() })?;
+                    look_at_sources(&inner, &sources, files, directories)?;
+                } else if is_dir || !FILES.contains(&name.as_str()) {
+                    return Err(RemoveError::Stranger { path: inner });
+                } else {
+                    files.push(inner);
                 }
-                files.push(path);
             }
             *ours += usize::from(is_ours(&path));
             directories.push(path);
         } else if is_dir && is_round(&name) {
             look(&path, files, directories, ours)?;
-        } else if !is_dir && name == VERDICT_FILE {
+        } else if !is_dir && (name == VERDICT_FILE || is_artefact(&name)) {
+            files.push(path);
+        } else {
+            return Err(RemoveError::Stranger { path });
+        }
+    }
+    directories.push(place.to_path_buf());
+    Ok(())
+}
+
+/// Whether the sources that a dump carries are those that were written with it, and nothing else is among them.
+pub fn check_sources(dump: &Path) -> Result<(), RemoveError> {
+    let place = dump.join(SCENE_DIRECTORY);
+    let sources = origin_file::paths(dump).map_err(|_| RemoveError::Stranger { path: place.clone() })?;
+    look_at_sources(&place, &sources, &mut Vec::new(), &mut Vec::new())
+}
+
+/// Lists the sources that a dump carries; each must be one of those that were written with it.
+fn look_at_sources(
+    place: &Path,
+    sources: &[PathBuf],
+    files: &mut Vec<PathBuf>,
+    directories: &mut Vec<PathBuf>,
+) -> Result<(), RemoveError> {
+    for (path, _, is_dir) in entries(place)? {
+        if is_dir {
+            look_at_sources(&path, sources, files, directories)?;
+        } else if sources.contains(&path) {
             files.push(path);
         } else {
             return Err(RemoveError::Stranger { path });
@@ -156,6 +189,12 @@ fn entries(directory: &Path) -> Result<Vec<(PathBuf, String, bool)>, RemoveError
         entries.push((entry.path(), entry.file_name().to_string_lossy().into_owned(), kind.is_dir()));
     }
     Ok(entries)
+}
+
+/// Files in the reference's layout that may be written beside a dump.
+fn is_artefact(name: &str) -> bool {
+    let named = name.starts_with("name_map_") && name.ends_with(".json");
+    named || ["deps.json", "chip_swimlane_records.json"].contains(&name)
 }
 
 fn is_round(name: &str) -> bool {

@@ -17,18 +17,22 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 use xxhash_rust::xxh3::Xxh3;
 
-use crate::block::{BLOCK_BYTES, Block};
+use crate::block::Block;
 use crate::error::{DumpError, Saved};
 use crate::map::{Bytes, MappedFile};
 
 /// Blocks in circulation: one being filled per file and enough on their way to keep the disk busy.
-const BLOCKS: usize = 5;
+const BLOCKS: usize = 6;
+/// Places and sizes of direct writes are multiples of this.
+const PAGE: usize = 4096;
+/// Less than this is copied faster than it is handed to the disk.
+const LEAST_DIRECT: usize = 256 << 10;
 
 /// A file that is written in blocks.
 ///
-/// Whole blocks go around the page cache where the file system allows it, anything shorter goes through it.
-/// The two never share a page with unwritten data, because blocks start at multiples of their size and a
-/// block of which a part went through the cache goes through it to its end.
+/// Whole pages go around the page cache where the file system allows it and there are enough of them; what is
+/// left at either end goes through it. The two never share a page, because a page of which a part went through the
+/// cache goes through it to its end.
 pub(crate) struct Target {
     pub(crate) path: PathBuf,
     plain: File,
@@ -91,24 +95,40 @@ impl Target {
         let Some(bytes) = block.get(from..to) else {
             return Err(io::Error::other("a block shorter than what it holds"));
         };
-        let at = base + from as u64;
-        if from == 0
-            && to == BLOCK_BYTES
-            && !self.direct_refused.load(Ordering::Relaxed)
-            && let Some(direct) = &self.direct
-        {
-            match direct.write_all_at(bytes, at) {
-                Ok(()) => {
-                    self.written.fetch_max(base + to as u64, Ordering::Relaxed);
-                    return Ok(());
-                }
-                // The file system wants another alignment: it gets plain writes from now on.
-                Err(error) if error.raw_os_error() == Some(Errno::INVAL.raw_os_error()) => {
-                    self.direct_refused.store(true, Ordering::Relaxed);
-                }
-                Err(error) => return Err(error),
-            }
+        // Blocks lie at multiples of their size, so places in them are aligned as those in the file are.
+        let whole = from.next_multiple_of(PAGE)..to - to % PAGE;
+        if whole.len() < LEAST_DIRECT {
+            return self.put_plain(bytes, base + from as u64);
         }
+        // From the front to the end: a process that is killed in between leaves no hole.
+        self.put_plain(&block[from..whole.start], base + from as u64)?;
+        if !self.put_direct(&block[whole.clone()], base + whole.start as u64)? {
+            self.put_plain(&block[whole.clone()], base + whole.start as u64)?;
+        }
+        self.put_plain(&block[whole.end..to], base + whole.end as u64)
+    }
+
+    /// Writes whole pages around the page cache; `false` if that is not to be had.
+    fn put_direct(&self, bytes: &[u8], at: u64) -> io::Result<bool> {
+        let Some(direct) = self.direct.as_ref().filter(|_| !self.direct_refused.load(Ordering::Relaxed))
+        else {
+            return Ok(false);
+        };
+        match direct.write_all_at(bytes, at) {
+            Ok(()) => {
+                self.written.fetch_max(at + bytes.len() as u64, Ordering::Relaxed);
+                Ok(true)
+            }
+            // The file system wants another alignment: it gets plain writes from now on.
+            Err(error) if error.raw_os_error() == Some(Errno::INVAL.raw_os_error()) => {
+                self.direct_refused.store(true, Ordering::Relaxed);
+                Ok(false)
+            }
+            Err(error) => Err(error),
+        }
+    }
+
+    fn put_plain(&self, bytes: &[u8], at: u64) -> io::Result<()> {
         let mut done = 0;
         while done < bytes.len() {
             match self.plain.write_at(&bytes[done..], at + done as u64) {

@@ -7,53 +7,81 @@ use argus_facts::{CaptureWait, CoreTimes, PartTime, RunTimes};
 use serde::Deserialize;
 use thiserror::Error;
 
-use crate::text::{put, put_list, put_u64, put_word};
+use crate::text::{put, put_u64, put_word};
 
 const SCHEMA: &str = "argus-timeline-1";
 
-/// The whole text.
-pub(crate) fn text(times: &RunTimes) -> Vec<u8> {
-    let parts: usize = times.cores.iter().map(|core| core.parts.len()).sum();
-    let waits: usize = times.control_threads.iter().map(Vec::len).sum();
-    let mut out = Vec::with_capacity(1024 + (parts + waits) * 96);
-    put(&mut out, "{\n  \"schema\": \"");
-    put(&mut out, SCHEMA);
-    put(&mut out, "\",\n  \"part\": [\"task_id\", \"func_id\", \"block\", \"posted_ns\", ");
-    put(&mut out, "\"started_ns\", \"ended_ns\"],\n  \"cores\": ");
-    put_list(&mut out, &times.cores, |out, core| {
-        put(out, "\n    {\"core\": ");
-        put_u64(out, core.core.into());
-        put(out, ", \"cluster\": ");
-        put_u64(out, core.cluster.into());
-        put(out, ", \"place\": ");
-        put_u64(out, core.member as u64);
-        put(out, ", \"parts\": ");
-        put_list(out, &core.parts, |out, part| {
+/// Bytes of text that are put together before they are passed on.
+const PIECE: usize = 64 << 10;
+
+/// Passes the text on, piece by piece.
+pub(crate) fn write<E>(times: &RunTimes, pass_on: impl FnMut(&[u8]) -> Result<(), E>) -> Result<(), E> {
+    let mut out = Pieces { text: Vec::with_capacity(PIECE + 1024), pass_on };
+    put(&mut out.text, "{\n  \"schema\": \"");
+    put(&mut out.text, SCHEMA);
+    put(&mut out.text, "\",\n  \"part\": [\"task_id\", \"func_id\", \"block\", \"posted_ns\", ");
+    put(&mut out.text, "\"started_ns\", \"ended_ns\"],\n  \"cores\": ");
+    out.list(&times.cores, |out, core| {
+        put(&mut out.text, "\n    {\"core\": ");
+        put_u64(&mut out.text, core.core.into());
+        put(&mut out.text, ", \"cluster\": ");
+        put_u64(&mut out.text, core.cluster.into());
+        put(&mut out.text, ", \"place\": ");
+        put_u64(&mut out.text, core.member as u64);
+        put(&mut out.text, ", \"parts\": ");
+        out.list(&core.parts, |out, part| {
             let numbers = [part.block.into(), part.posted_ns, part.started_ns, part.ended_ns];
-            row(out, part.task, part.func.0.into(), &numbers);
-        });
-        put(out, "}");
-    });
-    put(&mut out, ",\n  \"capture_wait\": [\"task_id\", \"stage\", \"started_ns\", \"ended_ns\"]");
-    put(&mut out, ",\n  \"control_threads\": ");
-    put_list(&mut out, &times.control_threads, |out, waits| {
-        put(out, "\n    ");
-        put_list(out, waits, |out, wait| {
-            row(out, wait.task, wait.stage as u64, &[wait.started_ns, wait.ended_ns]);
-        });
-    });
-    put(&mut out, "\n}\n");
-    out
+            out.row(part.task, part.func.0.into(), &numbers)
+        })?;
+        put(&mut out.text, "}");
+        Ok(())
+    })?;
+    put(&mut out.text, ",\n  \"capture_wait\": [\"task_id\", \"stage\", \"started_ns\", \"ended_ns\"]");
+    put(&mut out.text, ",\n  \"control_threads\": ");
+    out.list(&times.control_threads, |out, waits| {
+        put(&mut out.text, "\n    ");
+        out.list(waits, |out, wait| out.row(wait.task, wait.stage as u64, &[wait.started_ns, wait.ended_ns]))
+    })?;
+    put(&mut out.text, "\n}\n");
+    (out.pass_on)(&out.text)
 }
 
-fn row(out: &mut Vec<u8>, task: TaskId, first: u64, numbers: &[u64]) {
-    put(out, "\n      [");
-    put_word(out, task.raw());
-    for &number in [first].iter().chain(numbers) {
-        put(out, ", ");
-        put_u64(out, number);
+/// Text on its way.
+struct Pieces<P> {
+    text: Vec<u8>,
+    pass_on: P,
+}
+
+impl<E, P: FnMut(&[u8]) -> Result<(), E>> Pieces<P> {
+    /// `[1, 2]`
+    fn list<T>(
+        &mut self,
+        items: &[T],
+        put_item: impl Fn(&mut Pieces<P>, &T) -> Result<(), E>,
+    ) -> Result<(), E> {
+        put(&mut self.text, "[");
+        for (index, item) in items.iter().enumerate() {
+            put(&mut self.text, if index == 0 { "" } else { ", " });
+            put_item(self, item)?;
+        }
+        put(&mut self.text, "]");
+        Ok(())
     }
-    put(out, "]");
+
+    fn row(&mut self, task: TaskId, first: u64, numbers: &[u64]) -> Result<(), E> {
+        put(&mut self.text, "\n      [");
+        put_word(&mut self.text, task.raw());
+        for &number in [first].iter().chain(numbers) {
+            put(&mut self.text, ", ");
+            put_u64(&mut self.text, number);
+        }
+        put(&mut self.text, "]");
+        if self.text.len() >= PIECE {
+            (self.pass_on)(&self.text)?;
+            self.text.clear();
+        }
+        Ok(())
+    }
 }
 
 #[derive(Deserialize)]
@@ -100,7 +128,7 @@ fn parse_task(text: &str) -> Result<TaskId, TimelineError> {
 }
 
 /// Reads the text; the error says where it is wrong.
-pub(crate) fn parse(text: &[u8]) -> Result<RunTimes, TimelineError> {
+pub fn parse(text: &[u8]) -> Result<RunTimes, TimelineError> {
     let file: File = serde_json::from_slice(text)?;
     if file.schema != SCHEMA {
         return Err(TimelineError::Schema { found: file.schema });
@@ -164,6 +192,25 @@ mod tests {
         }
     }
 
+    fn text(times: &RunTimes) -> Vec<u8> {
+        let mut text = Vec::new();
+        let whole: Result<(), std::convert::Infallible> = write(times, |piece| {
+            text.extend_from_slice(piece);
+            Ok(())
+        });
+        whole.unwrap();
+        text
+    }
+
+    /// Enough rows for several pieces.
+    #[test]
+    fn many_rows_come_in_pieces_and_none_is_lost() {
+        let mut many = times();
+        let part = many.cores[1].parts[0];
+        many.cores[1].parts = (0..5000).map(|block| PartTime { block, ..part }).collect();
+        assert_eq!(parse(&text(&many)).unwrap(), many);
+    }
+
     #[test]
     fn a_text_is_read_as_it_was_written_and_has_the_numbers_in_the_stated_order() {
         let text = text(&times());
@@ -171,7 +218,7 @@ mod tests {
         let text = String::from_utf8(text).unwrap();
         assert!(text.contains("[\"0xffffffffffffffff\", 3, 7, 1, 3, 18446744073709551615]"), "{text}");
         assert!(text.contains("[\"0x0000000000000002\", 1, 5, 9]"), "{text}");
-        assert_eq!(parse(super::text(&RunTimes::default()).as_slice()).unwrap(), RunTimes::default());
+        assert_eq!(parse(&self::text(&RunTimes::default())).unwrap(), RunTimes::default());
     }
 
     #[test]

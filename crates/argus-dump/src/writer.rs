@@ -1,24 +1,26 @@
 //! The sink: takes what the collector drains and makes a dump of it.
 
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
-use argus_abi::capture::{ArgumentEntry, EdgesEntry, SkipEntry, TaskEntry, argument_flags};
+use argus_abi::capture::{ArgumentEntry, EdgesEntry, SkipEntry, TaskEntry, TaskFields, argument_flags};
 use argus_abi::{DType, Kind, MAX_DIMS, Stage};
-use argus_facts::{Edge, RunTimes, Sink, with_causes};
+use argus_facts::{RunTimes, Sink, with_causes};
 
 use crate::atomic::{self, Draft};
 use crate::directory::holds_dump;
 use crate::error::{DumpError, Saved};
-use crate::graph_file;
+use crate::graph_file::{self, Stopped};
 use crate::info::{DumpInfo, DumpOptions, DumpSummary, RunEnd, StatsMode};
 use crate::journal::{
     ArgumentRecord, EdgesRecord, Journal, JournalFile, LossRecord, SkipRecord, TaskRecord, kind, marks,
 };
-use crate::manifest::{self, Contents};
+use crate::manifest::{self, Contents, last_tasks};
 use crate::map::Bytes;
 use crate::origin_file;
 use crate::payload::PayloadFile;
 use crate::run_file::{self, Ended};
+use crate::sorted::{EdgeBytes, Sorted, last_of_each};
 use crate::spool::{Failure, Spool, Target};
 use crate::stats::Accumulator;
 use crate::stream::Stream;
@@ -28,7 +30,7 @@ use crate::{GRAPH_FILE, JOURNAL_FILE, MANIFEST_FILE, PAYLOAD_FILE, RUN_FILE, TIM
 /// Writes one dump.
 ///
 /// Nothing but memory is touched in the calls of [`Sink`]: a thread of its own writes. They wait for it only
-/// when it is a few blocks of 4 MiB behind. An error is that of an earlier write, then; after the first, every
+/// when it is a few blocks of 2 MiB behind. An error is that of an earlier write, then; after the first, every
 /// call reports it again and `finish` leaves the journal as it is, together with a run.json that tells.
 pub struct DumpWriter {
     directory: PathBuf,
@@ -37,10 +39,14 @@ pub struct DumpWriter {
     started: String,
     files: Files,
     current: Option<(ArgumentRecord, Option<Accumulator>)>,
-    records: Vec<ArgumentRecord>,
-    tasks: Vec<TaskRecord>,
-    edges: Vec<Edge>,
-    skipped: Vec<SkipRecord>,
+    /// Counts of what came so far.
+    summary: DumpSummary,
+    /// Counts of records by role: input, output, in and out.
+    roles: [u64; 3],
+    records: Sorted<ArgumentRecord>,
+    tasks: Sorted<TaskFields>,
+    edges: Sorted<EdgeBytes>,
+    skipped: Sorted<SkipRecord>,
 }
 
 /// The two files that grow during the run.
@@ -107,10 +113,12 @@ impl DumpWriter {
             started: now.strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string(),
             files: Files { payload, journal, spool },
             current: None,
-            records: Vec::new(),
-            tasks: Vec::new(),
-            edges: Vec::new(),
-            skipped: Vec::new(),
+            summary: DumpSummary { directory: directory.to_path_buf(), ..DumpSummary::default() },
+            roles: [0; 3],
+            records: Sorted::new(directory),
+            tasks: Sorted::new(directory),
+            edges: Sorted::new(directory),
+            skipped: Sorted::new(directory),
         };
         run_file::write(directory, &writer.info, &options, &writer.started, None)
             .map_err(|source| DumpError::Create { path: directory.join(RUN_FILE), source })?;
@@ -160,14 +168,8 @@ impl DumpWriter {
             // The collector gave up inside an argument.
             self.files.payload.abandon();
         }
-        // A task starts on one ring and completes on another: entries come in no order, but know their time.
-        self.tasks.sort_by_key(|task| (task.task_id, task.finished_ns));
-        keep_last(&mut self.tasks);
-        self.edges.sort_unstable();
-        self.edges.dedup();
-        let summary = self.summary(&end);
-        match self.write_end(&end, &summary) {
-            Ok(()) => Ok(summary),
+        match self.write_end(&end) {
+            Ok(()) => Ok(self.summary),
             Err(failure) => {
                 let error = self.report(&failure);
                 // The disk may have room for a few lines still; the error itself is reported anyway.
@@ -179,7 +181,7 @@ impl DumpWriter {
                     }),
                     ledger: end.ledger,
                     injections: end.injections,
-                    times: RunTimes::default(),
+                    times: Arc::default(),
                 };
                 let ended = Ended { end: &told, finished: None };
                 let _ =
@@ -189,7 +191,7 @@ impl DumpWriter {
         }
     }
 
-    fn write_end(&mut self, end: &RunEnd, summary: &DumpSummary) -> Result<(), Failure> {
+    fn write_end(&mut self, end: &RunEnd) -> Result<(), Failure> {
         for (lane, ledger) in (0..).zip(&end.ledger.rings) {
             let record = LossRecord {
                 lane,
@@ -208,21 +210,38 @@ impl DumpWriter {
         spool.check()?;
         payload.stream().seal(spool, sync)?;
         journal.stream().seal(spool, sync)?;
+        self.records.seal();
+        self.tasks.seal();
+        self.edges.seal();
+        self.skipped.seal();
         let mut graph = Draft::create(&self.directory, GRAPH_FILE, self.options.direct)?;
-        graph.stream.write(spool, &graph_file::text(&self.info.kernels, &self.tasks, &self.edges))?;
+        let edges = last_of_each(self.edges.iter(), |edge, other| edge == other);
+        let counts = graph_file::write(&self.info.kernels, last_tasks(&self.tasks), edges, |piece| {
+            graph.stream.write(spool, piece)
+        });
+        let counts = counts.map_err(|stopped| match stopped {
+            Stopped::Sink(failure) => failure,
+            Stopped::Source(error) => Failure::early(&self.directory.join(GRAPH_FILE), &error),
+        })?;
         graph.stream.seal(spool, sync)?;
+        let lost = end.ledger.total();
+        self.summary = DumpSummary {
+            records: self.records.len(),
+            tasks: counts.tasks,
+            edges: counts.edges,
+            stored_bytes: payload.stored_bytes(),
+            skipped: self.skipped.len(),
+            lost_entries: lost.lost_entries,
+            lost_bytes: lost.lost_bytes,
+            ..std::mem::take(&mut self.summary)
+        };
+        let summary = &self.summary;
         // A dump that was made out of another one has no times of its own.
         let mut timeline = None;
-        if end.times != RunTimes::default() {
+        if *end.times != RunTimes::default() {
             let draft = timeline.insert(Draft::create(&self.directory, TIMELINE_FILE, self.options.direct)?);
-            draft.stream.write(spool, &timeline_file::text(&end.times))?;
+            timeline_file::write(&end.times, |piece| draft.stream.write(spool, piece))?;
             draft.stream.seal(spool, sync)?;
-        }
-        let mut roles = [0; 3];
-        for record in &self.records {
-            if let Some(count) = roles.get_mut(usize::from(record.role)) {
-                *count += 1;
-            }
         }
         let contents = Contents {
             info: &self.info,
@@ -231,7 +250,7 @@ impl DumpWriter {
             records: &self.records,
             tasks: &self.tasks,
             skipped: &self.skipped,
-            roles,
+            roles: self.roles,
         };
         let mut manifest = Draft::create(&self.directory, MANIFEST_FILE, self.options.direct)?;
         manifest::write(&contents, &mut manifest.stream, spool)?;
@@ -258,29 +277,26 @@ impl DumpWriter {
             .map_err(|error| Failure::early(&self.directory.join(RUN_FILE), &error))
     }
 
-    fn summary(&self, end: &RunEnd) -> DumpSummary {
-        let lost = end.ledger.total();
-        let mut summary = DumpSummary {
-            directory: self.directory.clone(),
-            records: self.records.len() as u64,
-            tasks: self.tasks.len() as u64,
-            edges: self.edges.len() as u64,
-            stored_bytes: self.files.payload.stored_bytes(),
-            skipped: self.skipped.len() as u64,
-            lost_entries: lost.lost_entries,
-            lost_bytes: lost.lost_bytes,
-            ..DumpSummary::default()
-        };
-        for record in &self.records {
-            summary.tensors += u64::from(record.kind == Kind::Tensor as u8);
-            summary.scalars += u64::from(record.kind == Kind::Scalar as u8);
-            summary.before_dispatch += u64::from(record.stage == Stage::BeforeDispatch as u8);
-            summary.after_completion += u64::from(record.stage == Stage::AfterCompletion as u8);
-            summary.partial += u64::from(record.has(argument_flags::PARTIAL));
-            summary.shared += u64::from(record.has(marks::SHARED));
-            summary.payload_bytes += record.payload_bytes;
+    /// Counts a record and keeps it for the manifest.
+    fn keep(&mut self, record: ArgumentRecord) -> Result<(), Failure> {
+        let summary = &mut self.summary;
+        summary.tensors += u64::from(record.kind == Kind::Tensor as u8);
+        summary.scalars += u64::from(record.kind == Kind::Scalar as u8);
+        summary.before_dispatch += u64::from(record.stage == Stage::BeforeDispatch as u8);
+        summary.after_completion += u64::from(record.stage == Stage::AfterCompletion as u8);
+        summary.partial += u64::from(record.has(argument_flags::PARTIAL));
+        summary.shared += u64::from(record.has(marks::SHARED));
+        summary.payload_bytes += record.payload_bytes;
+        if let Some(count) = self.roles.get_mut(usize::from(record.role)) {
+            *count += 1;
         }
-        summary
+        let kept = self.records.push(record);
+        kept.map_err(|error| self.unsorted(&error))
+    }
+
+    /// What is kept until the end did not fit into memory, and not on the disk either.
+    fn unsorted(&self, error: &std::io::Error) -> Failure {
+        Failure::early(&self.directory.join("(a file without a name)"), error)
     }
 
     /// The error for a failure, with what the files hold.
@@ -304,17 +320,6 @@ fn saved(content: Bytes) -> Saved {
         saved.payload_bytes += record.bin_size;
     }
     saved
-}
-
-/// Keeps the last of several entries of one task; `tasks` is sorted by id and time.
-fn keep_last(tasks: &mut Vec<TaskRecord>) {
-    tasks.dedup_by(|later, earlier| {
-        let same = later.task_id == earlier.task_id;
-        if same {
-            *earlier = *later;
-        }
-        same
-    });
 }
 
 impl Sink for DumpWriter {
@@ -370,35 +375,32 @@ impl Sink for DumpWriter {
         if let Some(statistics) = statistics {
             statistics.finish().put(&mut record);
         }
-        let appended = self.files.append(kind::ARGUMENT, &record);
-        appended.map_err(|failure| self.report(&failure))?;
-        self.records.push(record);
-        Ok(())
+        let appended = self.files.append(kind::ARGUMENT, &record).and_then(|()| self.keep(record));
+        appended.map_err(|failure| self.report(&failure))
     }
 
     fn task(&mut self, entry: &TaskEntry) -> Result<(), DumpError> {
-        let record = TaskRecord::from(entry);
-        let appended = self.files.append(kind::TASK, &record);
-        appended.map_err(|failure| self.report(&failure))?;
-        self.tasks.push(record);
-        Ok(())
+        let appended = self.files.append(kind::TASK, &TaskRecord::from(entry));
+        let kept = appended.and_then(|()| self.tasks.push(entry.task).map_err(|error| self.unsorted(&error)));
+        kept.map_err(|failure| self.report(&failure))
     }
 
     fn edges(&mut self, entry: &EdgesEntry) -> Result<(), DumpError> {
         let record = EdgesRecord::from(entry);
         let edges = record.edges().map_err(|_| DumpError::Order("an edge has an unknown reason"))?;
-        let appended = self.files.append(kind::EDGES, &record);
-        appended.map_err(|failure| self.report(&failure))?;
-        self.edges.extend(edges);
-        Ok(())
+        let mut kept = self.files.append(kind::EDGES, &record);
+        for edge in edges {
+            let edge = EdgeBytes { from: edge.from.raw(), to: edge.to.raw(), reason: edge.reason as u64 };
+            kept = kept.and_then(|()| self.edges.push(edge).map_err(|error| self.unsorted(&error)));
+        }
+        kept.map_err(|failure| self.report(&failure))
     }
 
     fn skip(&mut self, entry: &SkipEntry) -> Result<(), DumpError> {
         let record = SkipRecord::from(entry);
         let appended = self.files.append(kind::SKIP, &record);
-        appended.map_err(|failure| self.report(&failure))?;
-        self.skipped.push(record);
-        Ok(())
+        let kept = appended.and_then(|()| self.skipped.push(record).map_err(|error| self.unsorted(&error)));
+        kept.map_err(|failure| self.report(&failure))
     }
 
     /// Hands everything to the writing thread and does not wait for it, see [`DumpWriter::settle`]. While an

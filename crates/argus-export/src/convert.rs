@@ -9,7 +9,9 @@ mod reference;
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use argus_dump::origin_file::SCENE_DIRECTORY;
 use argus_dump::read::Dump;
+use argus_dump::runs::{self, RemoveError};
 use argus_files::Stage;
 
 use crate::error::ExportError;
@@ -100,15 +102,26 @@ pub fn convert(
         remarks: remarks.groups(),
         ..Report::default()
     };
-    for entry in fs::read_dir(&fresh).map_err(ExportError::write(&fresh))? {
-        let bytes = entry.and_then(|entry| entry.metadata()).map_err(ExportError::write(&fresh))?.len();
-        report.files += 1;
-        report.bytes += bytes;
-    }
+    count(&fresh, &mut report)?;
     // What was there goes away with the stage.
     stage.exchange(target.directory(), &place).map_err(ExportError::write(&place))?;
     made.keep();
     Ok(report)
+}
+
+/// Counts the files below a directory.
+fn count(directory: &Path, report: &mut Report) -> Result<(), ExportError> {
+    for entry in fs::read_dir(directory).map_err(ExportError::write(directory))? {
+        let entry = entry.map_err(ExportError::write(directory))?;
+        let about = entry.metadata().map_err(ExportError::write(directory))?;
+        if about.is_dir() {
+            count(&entry.path(), report)?;
+        } else {
+            report.files += 1;
+            report.bytes += about.len();
+        }
+    }
+    Ok(())
 }
 
 /// What a conversion works on.
@@ -124,9 +137,16 @@ fn only_a_dump(place: &Path) -> Result<(), ExportError> {
     let cannot = || ExportError::write(place);
     for entry in fs::read_dir(place).map_err(cannot())? {
         let name = entry.map_err(cannot())?.file_name();
-        if !DUMP_FILES.iter().any(|known| name == *known) {
-            let name = name.to_string_lossy().into_owned();
-            return Err(ExportError::NotOnlyADump { path: PathBuf::from(place), name });
+        let foreign = |name: String| ExportError::NotOnlyADump { path: PathBuf::from(place), name };
+        if name == SCENE_DIRECTORY {
+            runs::check_sources(place).map_err(|error| match error {
+                RemoveError::Stranger { path } => {
+                    foreign(path.strip_prefix(place).unwrap_or(&path).display().to_string())
+                }
+                _ => foreign(SCENE_DIRECTORY.to_owned()),
+            })?;
+        } else if !DUMP_FILES.iter().any(|known| name == *known) {
+            return Err(foreign(name.to_string_lossy().into_owned()));
         }
     }
     Ok(())

@@ -10,7 +10,7 @@ pub enum ExportError {
     #[error("there is no record {index}; the dump has {len}")]
     NoSuchRecord { index: usize, len: usize },
 
-    #[error("{} exists already; give another directory, or force to replace it", path.display())]
+    #[error("{} exists", path.display())]
     Exists { path: PathBuf },
 
     #[error("{} holds the dump itself; give another directory", path.display())]

@@ -171,7 +171,7 @@ impl MadeDirectories {
             missing.push(ancestor.to_path_buf());
             at = ancestor.parent();
         }
-        fs::create_dir_all(path).map_err(ExportError::create(path))?;
+        argus_files::make_directory(path).map_err(ExportError::create(path))?;
         Ok(MadeDirectories { paths: Mutex::new(missing) })
     }
 

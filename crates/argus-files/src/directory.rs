@@ -8,8 +8,32 @@ use rustix::fs::{CWD, RenameFlags, renameat_with};
 use rustix::io::Errno;
 use tempfile::TempDir;
 
-use crate::file::{beside, refuse_special};
+use crate::file::{beside, kind, refuse_special, unmade};
 use crate::leftover;
+
+/// Makes a directory and those above it, unless they are there.
+pub fn make_directory(path: &Path) -> io::Result<()> {
+    check_directory(path)?;
+    fs::create_dir_all(path)
+}
+
+/// Whether there may be a directory here, before there is anything to put into it. A link to one will do; anything
+/// else under one of the names is refused by what it is.
+pub fn check_directory(path: &Path) -> io::Result<()> {
+    let taken = path.ancestors().find_map(|ancestor| Some((ancestor, fs::symlink_metadata(ancestor).ok()?)));
+    match taken {
+        Some((ancestor, there)) if !ancestor.is_dir() => {
+            let (what, name) = (kind(there.file_type()), ancestor.display());
+            let why = if ancestor == path {
+                format!("there is {what} under this name, not a directory")
+            } else {
+                format!("{name} is {what}, not a directory")
+            };
+            Err(io::Error::new(io::ErrorKind::NotADirectory, why))
+        }
+        _ => Ok(()),
+    }
+}
 
 /// A directory in which something is put together before it gets its place. What is still in it when it is
 /// dropped is removed.
@@ -22,8 +46,8 @@ impl Stage {
     /// A stage in `directory`, which exists.
     pub fn inside(directory: &Path) -> io::Result<Stage> {
         leftover::sweep(directory, "");
-        let directory = tempfile::Builder::new().prefix(&leftover::prefix("")).tempdir_in(directory)?;
-        Ok(Stage { directory })
+        let made = tempfile::Builder::new().prefix(&leftover::prefix("")).tempdir_in(directory);
+        Ok(Stage { directory: made.map_err(|error| unmade(directory, error))? })
     }
 
     /// A stage beside `path`.
@@ -95,6 +119,23 @@ mod tests {
             stage.remove().unwrap();
             assert_eq!(fs::read_dir(home.path()).unwrap().count(), 1);
         }
+    }
+
+    #[test]
+    fn a_directory_is_made_with_those_above_it_and_what_is_none_is_named() {
+        let home = tempfile::tempdir().unwrap();
+        let (file, link) = (home.path().join("file"), home.path().join("link"));
+        fs::write(&file, "kept").unwrap();
+        std::os::unix::fs::symlink(home.path(), &link).unwrap();
+        make_directory(&home.path().join("a/b")).unwrap();
+        make_directory(&link).unwrap();
+        make_directory(&link.join("a/c")).unwrap();
+        assert!(home.path().join("a/b").is_dir() && home.path().join("a/c").is_dir());
+        let said = |path: &Path| make_directory(path).unwrap_err().to_string();
+        assert_eq!(said(&file), "there is a file under this name, not a directory");
+        assert_eq!(said(Path::new("/dev/null")), "there is a device under this name, not a directory");
+        assert_eq!(said(&file.join("x/y")), format!("{} is a file, not a directory", file.display()));
+        assert_eq!(fs::read(&file).unwrap(), b"kept");
     }
 
     #[test]

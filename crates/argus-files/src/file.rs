@@ -1,6 +1,6 @@
 //! One file.
 
-use std::fs::{File, Permissions};
+use std::fs::{File, FileType, Permissions};
 use std::io::{self, Write};
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::path::{Path, PathBuf};
@@ -26,7 +26,8 @@ impl Draft {
         let file = tempfile::Builder::new()
             .prefix(&prefix)
             .permissions(Permissions::from_mode(mode))
-            .tempfile_in(beside(path))?;
+            .tempfile_in(beside(path))
+            .map_err(|error| unmade(beside(path), error))?;
         Ok(Draft { file, path: path.to_owned() })
     }
 
@@ -44,6 +45,11 @@ impl Draft {
         let (file, temporary) = self.file.into_parts();
         (file, Unnamed { temporary, path: self.path })
     }
+}
+
+/// A file in `directory` that never has a name: it is gone when it is closed, however the process ends.
+pub fn scratch(directory: &Path) -> io::Result<File> {
+    tempfile::tempfile_in(directory)
 }
 
 /// A written file that still lacks its name.
@@ -83,17 +89,38 @@ pub fn write(path: &Path, bytes: &[u8], sync: bool) -> io::Result<()> {
 
 /// Refuses a name that belongs to anything but a file: a device, a pipe, a link or a directory is never replaced.
 pub(crate) fn refuse_special(path: &Path) -> io::Result<()> {
-    let Ok(there) = path.symlink_metadata() else { return Ok(()) };
-    let kind = there.file_type();
-    let what = match () {
-        () if kind.is_file() => return Ok(()),
+    match path.symlink_metadata() {
+        Ok(there) if !there.is_file() => {
+            let what = kind(there.file_type());
+            Err(io::Error::other(format!("there is {what} under this name, which is not replaced")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// What a name belongs to, in words.
+pub(crate) fn kind(kind: FileType) -> &'static str {
+    match () {
+        () if kind.is_file() => "a file",
         () if kind.is_symlink() => "a symbolic link",
         () if kind.is_dir() => "a directory",
         () if kind.is_fifo() => "a pipe",
         () if kind.is_socket() => "a socket",
         () => "a device",
-    };
-    Err(io::Error::other(format!("there is {what} under this name, which is not replaced")))
+    }
+}
+
+/// Why nothing can be made in `directory`, without the temporary name that was tried.
+pub(crate) fn unmade(directory: &Path, error: io::Error) -> io::Error {
+    if error.kind() == io::ErrorKind::NotFound {
+        let why = format!("there is no directory {}", directory.display());
+        return io::Error::new(io::ErrorKind::NotFound, why);
+    }
+    let text = error.to_string();
+    match text.rsplit_once(" at path ") {
+        Some((why, _)) => io::Error::new(error.kind(), why),
+        None => error,
+    }
 }
 
 /// Whether a file can be written here, before there is anything to write. One that exists is refused unless `force`
@@ -173,7 +200,10 @@ mod tests {
         assert_eq!(fs::read(&file).unwrap(), b"kept");
         assert_eq!(check_output(&file, false).unwrap_err().kind(), io::ErrorKind::AlreadyExists);
         check_output(&file, true).unwrap();
-        assert!(check_output(&home.path().join("none/file"), false).is_err());
+        let error = check_output(&home.path().join("none/file"), false).unwrap_err().to_string();
+        assert_eq!(error, format!("there is no directory {}", home.path().join("none").display()));
+        let error = check_output(&file.join("below"), false).unwrap_err().to_string();
+        assert_eq!(error, "Not a directory (os error 20)", "no temporary name");
         assert_eq!(names(home.path()).len(), 2);
     }
 

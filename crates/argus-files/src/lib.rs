@@ -13,7 +13,7 @@
 //!
 //! let mut draft = argus_files::Draft::create(&report, argus_files::OPEN)?;
 //! draft.file().write_all(b"half of ")?;
-//! assert!(!report.exists(), "nobody sees half a file");
+//! assert!(!report.exists(), "half a file is never seen");
 //! draft.file().write_all(b"it")?;
 //! draft.publish()?;
 //! assert_eq!(std::fs::read_to_string(&report)?, "half of it");
@@ -25,8 +25,8 @@ mod file;
 mod input;
 mod leftover;
 
-pub use directory::Stage;
-pub use file::{Draft, Unnamed, check_output, write};
+pub use directory::{Stage, check_directory, make_directory};
+pub use file::{Draft, Unnamed, check_output, scratch, write};
 pub use input::{LARGEST_TEXT, read};
 
 /// Mode of every file that is written, before the umask: readable by all, writable by its owner.

@@ -239,10 +239,7 @@ pub(crate) fn widen(dtype: DType, payload: &[u8], elements: u64) -> Option<Vec<u
     (0..elements).map(word).collect::<Option<Vec<_>>>().map(|words| words.concat())
 }
 
-#[expect(
-    clippy::too_many_arguments,
-    reason = "all of it belongs to one comparison, and nobody else calls it"
-)]
+#[expect(clippy::too_many_arguments, reason = "all of it belongs to one comparison, and there is one caller")]
 fn judged(
     record: &Record,
     dtype: DType,

@@ -134,6 +134,9 @@ impl Flow<'_> {
         let mut leaves = State::Right;
         if task.outputs.is_empty() && !task.is_idle() {
             leaves = State::Unknown.max(reads);
+        } else if task.is_idle() && !self.addresses {
+            // Values pass a barrier, and a Graph on its way to the tasks inside, along the same edges as the order does.
+            leaves = reads;
         }
         for &index in &task.outputs {
             let record = self.dump.record(index);

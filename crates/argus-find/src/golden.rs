@@ -26,6 +26,7 @@ use thiserror::Error;
 
 use self::files::GoldenFile;
 pub use self::values::{Values, ValuesError};
+use crate::tasks::Tasks;
 
 /// Why a folder of expected values cannot be used.
 #[derive(Debug, Error)]
@@ -135,6 +136,19 @@ impl Folder {
         let mut places: Vec<ArgumentKey> = self.places.keys().copied().collect();
         places.sort();
         places
+    }
+
+    /// Expected values of tasks that the dump does not have, and names that were not understood, in words: they are
+    /// nearly always misspelled.
+    pub fn unused(&self, tasks: &Tasks) -> Vec<String> {
+        let places = self.places().into_iter().filter(|place| tasks.find(place.task).is_none());
+        let unknown = places.map(|place| {
+            let (argument, task) = (place.argument, place.task);
+            format!("the folder expects argument {argument} of task {task}, which the dump does not have")
+        });
+        let ignored = self.ignored.iter();
+        let ignored = ignored.map(|name| format!("{name} names no task and argument: it was not used"));
+        unknown.chain(ignored).collect()
     }
 
     /// The values expected at a place, for a tensor of this type and size; `None` if the folder has none.

@@ -39,10 +39,12 @@
 //! | [`compare`], [`search`] | every record with what it should be |
 //! | [`flow`], `intervals` | what is known of the bytes that a task reads |
 //! | [`verdict`] | clean, introduced, inherited, here or upstream, damaged or unknown; and which come first |
+//! | [`across`] | captures of many ranks: which leaves the pack, and where |
 //! | [`runs`], [`races`] | several runs of one program, and tasks that nothing orders |
 //! | [`report`] | all of it in one value |
 #![forbid(unsafe_code)]
 
+pub mod across;
 pub mod align;
 pub mod arguments;
 pub mod compare;

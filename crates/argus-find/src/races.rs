@@ -3,7 +3,7 @@
 //! Whether such a pair ever gave a wrong value is another question: nothing keeps it from doing so. Tasks are
 //! taken in an order in which they can have run. For each byte it is enough to look at its last writer and at
 //! who read it since: a task that is ordered behind those is ordered behind every task before. Memory that a task
-//! created anew was free, so nothing before it counts.
+//! created anew was free, so nothing before it counts, except tasks that were submitted later and touched it too early.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -119,12 +119,15 @@ pub fn races(dump: &Dump, tasks: &Tasks) -> Vec<Race> {
         for record in tensors(&task.outputs) {
             for piece in pieces(&record) {
                 memory.update(piece, |bytes, touched| {
-                    if let Some(touched) = touched.filter(|_| !record.created) {
-                        if let Some(writer) = touched.writer {
+                    if let Some(touched) = touched {
+                        let counts = |other: usize| !record.created || submitted_after(tasks, other, at);
+                        if let Some(writer) = touched.writer.filter(|writer| counts(writer.0)) {
                             report(writer, record.index, Conflict::WriteThenWrite, bytes.clone());
                         }
                         readers.each(touched.readers, |reader| {
-                            report(reader, record.index, Conflict::ReadThenWrite, bytes.clone());
+                            if counts(reader.0) {
+                                report(reader, record.index, Conflict::ReadThenWrite, bytes.clone());
+                            }
                         });
                     }
                     Some(Touched { writer: Some((at, record.index)), readers: None })
@@ -133,6 +136,13 @@ pub fn races(dump: &Dump, tasks: &Tasks) -> Vec<Race> {
         }
     }
     found.into_values().collect()
+}
+
+/// Whether a task is known to have been submitted after another: the tasks of one ring are numbered as they come. Such
+/// a task cannot mean what the memory held before the other created it anew.
+fn submitted_after(tasks: &Tasks, later: usize, earlier: usize) -> bool {
+    let (later, earlier) = (tasks.get(later).id, tasks.get(earlier).id);
+    later.ring() == earlier.ring() && later > earlier
 }
 
 /// Whether one task is ordered before another.

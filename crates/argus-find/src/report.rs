@@ -1,6 +1,7 @@
 //! What was found, in one value that prints as JSON and that text and pages are made of.
 
 use argus_abi::Kind;
+use argus_dump::LastVerdict;
 use argus_dump::read::{Dump, Ending, Record};
 use argus_facts::References;
 use rayon::prelude::*;
@@ -11,6 +12,7 @@ use crate::compare::Comparison;
 use crate::detail::{Detail, look};
 use crate::metrics::{Metrics, Pair, Tolerance};
 use crate::pattern::{self, Candidate, Context, Finding, Input};
+use crate::races::races;
 use crate::search::{Counts, EndResult, Expectation, Findings, again, expected_with};
 use crate::verdict::{Agreement, Verdict};
 
@@ -41,8 +43,33 @@ pub struct Report {
     pub tasks: Vec<TaskReport>,
     /// Pairs of positions in `tasks`.
     pub edges: Vec<[usize; 2]>,
+    /// Tasks that touch the same bytes in no order, as far as the dump can tell.
+    pub races: Vec<RaceReport>,
     pub unaligned: Unaligned,
     pub notes: Vec<String>,
+}
+
+impl Report {
+    /// What a listing keeps of it.
+    pub fn last_verdict(&self) -> LastVerdict {
+        let first = self.first_wrong.first();
+        LastVerdict {
+            task_id: first.map(|first| first.id.clone()),
+            kernel: first.map(|first| first.kernel.clone()),
+            ..LastVerdict::new("find", self.verdict.name())
+        }
+    }
+}
+
+/// Two tasks that nothing keeps apart.
+#[derive(Clone, Debug, Serialize)]
+pub struct RaceReport {
+    /// Positions in [`Report::tasks`], in the order of dispatch of this run.
+    pub tasks: [usize; 2],
+    /// The argument of each through which it touches the bytes.
+    pub arguments: [u32; 2],
+    pub how: &'static str,
+    pub bytes: u64,
 }
 
 /// What a script wants to know first.
@@ -56,6 +83,8 @@ pub enum Overall {
     Damaged,
     /// Nothing was found wrong, and the run failed.
     Failed,
+    /// Nothing was found wrong, and tasks that touch the same bytes have no order.
+    Race,
     /// Nothing was found wrong, and something that should have been compared could not be, or nothing was.
     Unjudged,
 }
@@ -68,6 +97,7 @@ impl Overall {
             Overall::Differ => "differ",
             Overall::Damaged => "damaged",
             Overall::Failed => "failed",
+            Overall::Race => "race",
             Overall::Unjudged => "unjudged",
         }
     }
@@ -75,7 +105,7 @@ impl Overall {
     pub fn exit_code(self) -> u8 {
         match self {
             Overall::Agree => 0,
-            Overall::Differ | Overall::Damaged | Overall::Failed => 1,
+            Overall::Differ | Overall::Damaged | Overall::Failed | Overall::Race => 1,
             Overall::Unjudged => 2,
         }
     }
@@ -107,6 +137,7 @@ pub struct FirstWrong {
 #[derive(Clone, Debug, Serialize)]
 pub struct DamagedRecord {
     pub record: usize,
+    #[serde(rename = "task_id")]
     pub id: String,
     pub kernel: String,
     /// Record and byte range.
@@ -134,6 +165,9 @@ pub struct TaskReport {
     pub id: String,
     pub kernel: String,
     pub verdict: &'static str,
+    /// It was running when the run ended.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub running: bool,
     /// Why it is unknown, and what else could not be compared.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub why: Vec<String>,
@@ -174,6 +208,8 @@ pub struct Unaligned {
     pub by: &'static str,
     pub here: Vec<String>,
     pub there: Vec<String>,
+    /// Tasks of both, with tensors that only one of them has.
+    pub partly: Vec<String>,
 }
 
 /// Puts the findings into words and numbers.
@@ -213,12 +249,21 @@ pub fn report(subject: Side<'_>, expectation: &Expectation<'_>, findings: &Findi
     let mut edges: Vec<[usize; 2]> = edges.collect();
     edges.sort_unstable();
     edges.dedup();
+    let races: Vec<RaceReport> = races(subject.dump, tasks)
+        .iter()
+        .map(|race| RaceReport {
+            tasks: [position[race.first], position[race.second]],
+            arguments: [race.records.0, race.records.1].map(|record| subject.dump.record(record).arg_index),
+            how: race.how.name(),
+            bytes: race.bytes.end - race.bytes.start,
+        })
+        .collect();
     Report {
-        schema: "argus-find-2",
+        schema: "argus-find-3",
         dump: subject.dump.directory().display().to_string(),
         compared_with: expectation.name(),
         other,
-        verdict: overall(subject, expectation, findings),
+        verdict: overall(subject, expectation, findings, &races),
         counts: findings.counts(),
         end_result: findings.end,
         judged: findings.judged(),
@@ -232,12 +277,18 @@ pub fn report(subject: Side<'_>, expectation: &Expectation<'_>, findings: &Findi
         first_wrong,
         tasks: task_reports,
         edges,
+        races,
         unaligned: unaligned(subject, expectation, findings),
         notes: notes(subject, expectation),
     }
 }
 
-fn overall(subject: Side<'_>, expectation: &Expectation<'_>, findings: &Findings) -> Overall {
+fn overall(
+    subject: Side<'_>,
+    expectation: &Expectation<'_>,
+    findings: &Findings,
+    races: &[RaceReport],
+) -> Overall {
     let left_open = findings
         .tasks
         .iter()
@@ -254,6 +305,8 @@ fn overall(subject: Side<'_>, expectation: &Expectation<'_>, findings: &Findings
         || one_sided(subject, expectation, findings)
     {
         Overall::Unjudged
+    } else if !races.is_empty() {
+        Overall::Race
     } else {
         Overall::Agree
     }
@@ -345,6 +398,7 @@ fn task_report(subject: Side<'_>, findings: &Findings, at: usize) -> TaskReport 
         id: task.id.to_string(),
         kernel: task.kernel.clone(),
         verdict: finding.verdict.name(),
+        running: !task.completed && task.has_started(),
         why,
         inputs: compared(&finding.inputs),
         outputs: compared(&finding.outputs),
@@ -378,6 +432,7 @@ fn unaligned(subject: Side<'_>, expectation: &Expectation<'_>, findings: &Findin
     };
     let names =
         |side: Side<'_>, places: &[usize]| places.iter().map(|&at| side.tasks.get(at).label()).collect();
+    let lacking = subject.tasks.order().iter().copied().filter(|&at| findings.tasks[at].lacking);
     Unaligned {
         by: match alignment.by {
             AlignedBy::TaskId => "task id",
@@ -385,6 +440,7 @@ fn unaligned(subject: Side<'_>, expectation: &Expectation<'_>, findings: &Findin
         },
         here: names(subject, &alignment.left_over),
         there: names(*other, &alignment.right_over),
+        partly: names(subject, &lacking.collect::<Vec<_>>()),
     }
 }
 

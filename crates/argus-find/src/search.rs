@@ -11,6 +11,8 @@ mod again;
 mod end;
 mod task;
 
+use std::ops::ControlFlow;
+
 use argus_abi::Kind;
 use argus_facts::References;
 use rayon::prelude::*;
@@ -70,6 +72,8 @@ pub struct TaskFinding {
     pub supplied: bool,
     /// Whether one side has tensors of it that the other lacks.
     pub lacking: bool,
+    /// It runs no kernel.
+    pub idle: bool,
 }
 
 /// What was found of a dump.
@@ -94,9 +98,10 @@ pub struct Counts {
 }
 
 impl Findings {
+    /// Of the tasks that run kernels; the others compute nothing that could be right or wrong.
     pub fn counts(&self) -> Counts {
         let mut counts = Counts::default();
-        for task in &self.tasks {
+        for task in self.tasks.iter().filter(|task| !task.idle) {
             *match task.verdict {
                 Verdict::Clean => &mut counts.clean,
                 Verdict::Introduced => &mut counts.introduced,
@@ -125,13 +130,30 @@ impl Findings {
     }
 }
 
-/// Compares everything. `done` hears how many tasks are through.
+/// Compares everything. `done` hears which tasks are through.
 pub fn search(
     subject: Side<'_>,
     expectation: &Expectation<'_>,
     options: Options,
     done: impl Fn(usize) + Sync,
 ) -> Findings {
+    let each = |at| {
+        done(at);
+        ControlFlow::Continue(())
+    };
+    match search_while(subject, expectation, options, each) {
+        Some(findings) => findings,
+        None => unreachable!("it is never told to stop"),
+    }
+}
+
+/// Compares everything, unless it is told to stop when a task is through; then nothing is known.
+pub fn search_while(
+    subject: Side<'_>,
+    expectation: &Expectation<'_>,
+    options: Options,
+    done: impl Fn(usize) -> ControlFlow<()> + Sync,
+) -> Option<Findings> {
     let alignment = match expectation {
         Expectation::Against(other) => Some(align(subject, *other)),
         _ => None,
@@ -147,10 +169,9 @@ pub fn search(
                 Expectation::Golden(folder) => task::golden(subject, at, folder, options),
                 Expectation::Isolated(references) => task::isolated(subject, at, *references, options),
             };
-            done(at);
-            finding
+            done(at).is_continue().then_some(finding)
         })
-        .collect();
+        .collect::<Option<_>>()?;
     let (verdicts, reads) = match expectation {
         Expectation::Against(_) => (verdicts_against(subject.tasks, &tasks), Vec::new()),
         // A folder says what is right, not what follows from what: the same rule as for another run, with what
@@ -170,7 +191,7 @@ pub fn search(
     }
     let judged = matches!(expectation, Expectation::Isolated(_)).then_some(&reads[..]);
     let end = end::end_result(subject, &tasks, judged);
-    Findings { tasks, firsts, alignment, end }
+    Some(Findings { tasks, firsts, alignment, end })
 }
 
 fn evidence(tasks: &Tasks, at: usize, finding: &TaskFinding) -> Evidence {

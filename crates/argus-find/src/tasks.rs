@@ -101,9 +101,11 @@ impl Tasks {
                 if task.kernel.is_empty() || task.func_ids.is_empty() {
                     task.func_ids = known.func_ids;
                     task.kernel = graph.kernel_names(&known.func_ids);
-                    task.blocks = known.blocks;
                 } else if task.kernel.chars().all(|letter| letter.is_ascii_digit() || letter == '+') {
-                    task.kernel = graph.kernel_names(&known.func_ids);
+                    task.kernel = graph.kernel_names(&task.func_ids);
+                }
+                if dump.graph().is_none_or(|own| own.task(known.id).is_none()) {
+                    task.blocks = known.blocks;
                 }
             }
             if edges.is_empty() {
@@ -212,7 +214,7 @@ impl Tasks {
         task.func_ids.iter().map(|id| self.names.get(id).map(String::as_str)).collect()
     }
 
-    /// Whether anybody knows who waits for whom.
+    /// Whether it is known which task waits for which.
     pub fn has_edges(&self) -> bool {
         self.edges
     }
@@ -246,6 +248,11 @@ impl Task {
     /// It has neither kernels nor arguments.
     pub fn is_idle(&self) -> bool {
         self.func_ids.is_empty() && self.inputs.is_empty() && self.outputs.is_empty()
+    }
+
+    /// It was dispatched, or something of it was captured.
+    pub fn has_started(&self) -> bool {
+        self.dispatch.is_some() || !self.inputs.is_empty() || !self.outputs.is_empty()
     }
 
     /// `0x0000000200000001 (QK)`
@@ -300,8 +307,14 @@ fn names(dump: &Dump, supplied: Option<&Supplied>, list: &[Task]) -> BTreeMap<i3
         if names.contains_key(&id) {
             continue;
         }
-        let elsewhere = || supplied?.graph.kernel(id).map(|kernel| kernel.name.as_str());
-        if let Some(name) = dump.kernel_name(id).or_else(elsewhere) {
+        // A scene that fits knows its kernels better than a file beside the dump does.
+        let elsewhere =
+            supplied.and_then(|supplied| supplied.graph.kernel(id)).map(|kernel| kernel.name.as_str());
+        let name = match dump.own_graph() {
+            Some(_) => dump.kernel_name(id).or(elsewhere),
+            None => elsewhere.or_else(|| dump.kernel_name(id)),
+        };
+        if let Some(name) = name {
             names.insert(id, name.to_owned());
         }
     }

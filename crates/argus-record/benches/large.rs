@@ -38,7 +38,7 @@ fn program(began: Began) -> Program {
         kernel: Arc::new(|_: &mut argus_tile::Core, _: &argus_abi::KernelArgs<'_>| Ok(())),
     };
     let orchestration = Orchestration::TensormapAndRingbuffer(Arc::new(move |trb, args| {
-        *began.lock().expect("nobody panics with it") = Some(Instant::now());
+        *began.lock().expect("no thread panics with it") = Some(Instant::now());
         (0..TASKS)
             .try_for_each(|task| trb.submit_aiv(FuncId(0), Arg::new().input(args.tensor(task)?)).map(drop))
     }));
@@ -69,7 +69,7 @@ fn captured(platform: &'static Chip, args: &mut HostArgs, parent: &Path) -> Dura
     let run = record(&mut device, &program, args, &config, &request, &names, directory.path());
     let payload = directory.path().join(argus_dump::PAYLOAD_FILE);
     File::open(&payload).and_then(|file| file.sync_data()).expect("a synced file");
-    let began = began.lock().expect("nobody panics with it").expect("an orchestration that ran");
+    let began = began.lock().expect("no thread panics with it").expect("an orchestration that ran");
     let elapsed = began.elapsed();
     assert!(run.problems.is_empty());
     let stored = std::fs::metadata(payload).expect("a payload file").len();

@@ -116,8 +116,7 @@ pub fn record(
         created.set(true);
         Ok(writer)
     };
-    let timed = RunConfig { timeline: true, ..config.clone() };
-    let CapturedRun { result, captured } = device.run_captured(program, args, &timed, &capture, open);
+    let CapturedRun { result, captured } = device.run_captured(program, args, config, &capture, open);
     let Some(captured) = captured else {
         if created.get() {
             withdraw(directory);
@@ -132,7 +131,7 @@ pub fn record(
         error: result.as_ref().err().map(|error| with_causes(error)),
         ledger,
         injections: device.injected().iter().map(injected).collect(),
-        times: device.timed().map(|timed| timed.times.clone()).unwrap_or_default(),
+        times: device.timed().map(|timed| Arc::clone(&timed.times)).unwrap_or_default(),
     };
     let finish = |mut writer: DumpWriter| {
         if device.marked_only() && request.level == Some(Level::Full) {

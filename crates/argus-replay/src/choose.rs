@@ -3,7 +3,7 @@
 //! Tasks are counted in the order of their ids, because the order of dispatch is another one in each run.
 //! A caller that asks for what is not there is told what is.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use argus_abi::TaskId;
 use argus_dump::read::{Dump, Ending};
@@ -71,7 +71,7 @@ pub struct Listing {
 impl Listing {
     /// What a dump says itself.
     pub fn from_dump(dump: &Dump) -> Listing {
-        if let Some(graph) = dump.graph()
+        if let Some(graph) = dump.own_graph()
             && !graph.tasks.is_empty()
         {
             let running = graph.tasks.iter().filter(|task| !task.func_ids.is_empty());
@@ -90,6 +90,11 @@ impl Listing {
         }
         let mut listing = Listing::default();
         listing.add_records(dump);
+        if let Some(graph) = dump.graph() {
+            listing.supply(graph);
+        }
+        let ids: BTreeSet<i32> = listing.tasks.iter().flat_map(|task| task.func_ids.to_vec()).collect();
+        listing.names.extend(ids.into_iter().filter_map(|id| Some((id, dump.kernel_name(id)?.to_owned()))));
         listing
     }
 

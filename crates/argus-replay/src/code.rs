@@ -24,7 +24,7 @@ impl Code {
     /// No kernel at all, for a task whose code is not known: its arguments can still be read. How it takes them
     /// is what the dump says, else `otherwise`.
     pub fn unknown(dump: &Dump, otherwise: KernelAbi) -> Code {
-        let recorded = dump.graph().and_then(|graph| graph.kernels.first());
+        let recorded = dump.own_graph().and_then(|graph| graph.kernels.first());
         Code { kernels: KernelTable::default(), abi: recorded.map_or(otherwise, |kernel| kernel.abi) }
     }
 

@@ -4,6 +4,8 @@
 //! An element that keeps both patterns was not written. One that differs between the two runs without keeping
 //! them was computed from bytes that are not there. Neither can be found with one run.
 
+use std::sync::Arc;
+
 use argus_abi::{DType, Role};
 use argus_chip::Chip;
 use argus_facts::{number, with_causes};
@@ -129,7 +131,8 @@ pub fn replay(
     if proof.outcome.result.is_err() {
         return Ok(proof);
     }
-    let quiet = Options { timeout: options.timeout, ..Options::default() };
+    let (timeout, interrupt) = (options.timeout, Arc::clone(&options.interrupt));
+    let quiet = Options { timeout, interrupt, ..Options::default() };
     let other = run(task, kernels, chip, Poison::OTHER, &quiet)?;
     proof.fails_otherwise = other.result.as_ref().err().map(|error| with_causes(error));
     for (slot, tensor) in task.outputs() {

@@ -33,12 +33,21 @@ pub struct Options {
     pub break_on_nan: bool,
     /// How long nothing may happen before the task is given up.
     pub timeout: Duration,
+    /// Ends the task when it is set.
+    pub interrupt: Arc<AtomicBool>,
 }
 
 impl Default for Options {
     fn default() -> Options {
         let timeout = RunConfig::default().progress_timeout;
-        Options { log_limit: None, watches: Vec::new(), probes: Vec::new(), break_on_nan: false, timeout }
+        Options {
+            log_limit: None,
+            watches: Vec::new(),
+            probes: Vec::new(),
+            break_on_nan: false,
+            timeout,
+            interrupt: Arc::default(),
+        }
     }
 }
 
@@ -114,7 +123,12 @@ pub fn run(
         ..RunConfig::default()
     };
     let alone = Alone { id: task.id, launch, args: rebuilt.args.clone() };
-    let result = Device::new(chip).run_alone(&attended, alone, &rebuilt.memory, &config);
+    let result = Device::new(chip).interrupted_by(Arc::clone(&options.interrupt)).run_alone(
+        &attended,
+        alone,
+        &rebuilt.memory,
+        &config,
+    );
 
     let mut outputs = Vec::new();
     for (slot, initial) in writes.into_iter().zip(initial) {
@@ -255,7 +269,7 @@ fn strays(rebuilt: &Rebuilt) -> Result<Option<Stray>, MemoryError> {
         }
         let Some(first) = bytes.iter().position(|&byte| byte != poison) else { continue };
         let count = bytes[first..].iter().filter(|&&byte| byte != poison).count() as u64;
-        // The view that the first stray byte lies behind, or else the first of the buffer.
+        // The view after which the first stray byte lies, or else the first of the buffer.
         let at = address + first as u64;
         let behind = |tensor: &Tensor| tensor.data_addr().is_some_and(|start| start <= at);
         let near =

@@ -27,7 +27,7 @@ impl CapturedTask {
     ) -> Result<CapturedTask, ReplayError> {
         let task = listed.task;
         let records = records_of(dump, task);
-        let described = dump.graph().and_then(|graph| graph.task(task));
+        let described = dump.own_graph().and_then(|graph| graph.task(task));
         let members = match (&listed.func_ids[..], chosen) {
             (funcs, _) if code.is_unknown() => {
                 recorded_members(dump, funcs, described.map(|task| task.cores))?

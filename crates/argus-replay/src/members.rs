@@ -20,7 +20,7 @@ pub fn members(
     let mut places = Places::new(dump, funcs, cores);
     let mut members = Vec::new();
     for &func in funcs {
-        let recorded = dump.graph().and_then(|graph| graph.kernel(func));
+        let recorded = dump.own_graph().and_then(|graph| graph.kernel(func));
         let missing = || ReplayError::NoKernel {
             func_id: func.into(),
             named: recorded.map_or_else(String::new, |kernel| format!(" ('{}')", kernel.name)),

@@ -215,7 +215,7 @@ impl Observers {
         })
     }
 
-    /// Whether anybody wants to know anything.
+    /// Whether anything is to be observed.
     pub(crate) fn is_open(&self) -> bool {
         self.break_on_nan || !self.watches.is_empty() || !self.probes.is_empty()
     }
@@ -350,7 +350,9 @@ impl Observer for Lookout {
                 }
             }
         }
-        if observers.break_on_nan {
+        // Naming a place writes nothing to it.
+        let names_only = matches!(entry.opcode, Opcode::Tassign | Opcode::Treshape);
+        if observers.break_on_nan && !names_only {
             return entry.operands.iter().filter(|operand| operand.written).try_for_each(|operand| {
                 match first_nan(core, &observers.memory, operand) {
                     None => Ok(()),

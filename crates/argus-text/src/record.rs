@@ -49,13 +49,15 @@ pub fn scalar(record: &Record) -> String {
         None => "unknown".to_owned(),
         Some(Scalar::Rounded(value)) => format!("{} (rounded by the dump)", float(value, 6)),
         Some(Scalar::Bits(bits)) => {
-            let plain = record
-                .dtype
-                .map_or_else(|| format!("0x{bits:x}"), |dtype| number(dtype, number::number(dtype, bits)));
-            let as_float = f64::from(f32::from_bits(bits as u32));
-            let meant =
-                record.dtype == Some(DType::U64) && bits >> 32 == 0 && ORDINARY.contains(&as_float.abs());
-            if meant { format!("{plain} (as f32 {})", float(as_float, 6)) } else { plain }
+            record.dtype.map_or_else(|| format!("0x{bits:x}"), |dtype| scalar_bits(dtype, bits))
         }
     }
+}
+
+/// The bits of a scalar as its type has them, and as a float where that looks meant.
+pub fn scalar_bits(dtype: DType, bits: u64) -> String {
+    let plain = number(dtype, number::number(dtype, bits));
+    let as_float = f64::from(f32::from_bits(bits as u32));
+    let meant = dtype == DType::U64 && bits >> 32 == 0 && ORDINARY.contains(&as_float.abs());
+    if meant { format!("{plain} (as f32 {})", float(as_float, 6)) } else { plain }
 }

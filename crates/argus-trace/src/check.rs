@@ -12,6 +12,7 @@ mod events;
 mod perfetto;
 mod tables;
 mod trace;
+mod window;
 mod wire;
 
 use std::collections::BTreeMap;
@@ -82,18 +83,35 @@ pub fn check(dir: &Path) -> Result<CheckReport, CheckError> {
     files.judge("trace.json", seen.finish())?;
     files.judge("summary.json", agree(&promise, &seen))?;
 
-    let blocks = files.parse("visualize_data.bin", |reader| bin::read(reader, &seen))?;
-    files.judge("visualize_data.bin", tables::check(&blocks, &seen))?;
-    files.judge("visualize_data.bin", details::check(&blocks, &seen))?;
-
-    for core in seen.cores() {
-        let name = format!("{core}/trace.json");
-        files.parse(&name, |reader| core::read(reader, core, &seen))?;
-        files.tables_of(core, &seen)?;
-    }
-    let flows = seen.flows();
-    files.parse("perfetto.json", |reader| perfetto::read_json(reader, &seen))?;
-    let native_slices = files.parse("perfetto.pftrace", |reader| perfetto::read_native(reader, &seen))?;
+    let (files, seen) = (&files, &seen);
+    let data = || {
+        let blocks = files.parse("visualize_data.bin", |reader| bin::read(reader, seen))?;
+        files.judge("visualize_data.bin", tables::check(&blocks, seen))?;
+        files.judge("visualize_data.bin", details::check(&blocks, seen))?;
+        Ok(blocks)
+    };
+    let others = || {
+        for core in seen.cores() {
+            let name = format!("{core}/trace.json");
+            files.parse(&name, |reader| core::read(reader, core, seen))?;
+            files.tables_of(core, seen)?;
+        }
+        files.parse("perfetto.json", |reader| perfetto::read_json(reader, seen))?;
+        files.parse("perfetto.pftrace", |reader| perfetto::read_native(reader, seen))
+    };
+    // Each file is held to the first one and to no other. Without a second thread they are read in turn.
+    let (blocks, native_slices): (Result<_, CheckError>, Result<_, CheckError>) =
+        std::thread::scope(|scope| {
+            let helper = std::thread::Builder::new().spawn_scoped(scope, data);
+            match helper {
+                Ok(helper) => {
+                    let native = others();
+                    (helper.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)), native)
+                }
+                Err(_) => (data(), others()),
+            }
+        });
+    let (blocks, native_slices, flows) = (blocks?, native_slices?, seen.flows());
     Ok(CheckReport {
         cores: seen.cores().map(str::to_owned).collect(),
         tracks: seen.tracks.len(),

@@ -97,7 +97,7 @@ impl Touched {
 /// Who uses a region: nothing, one pipe, or several.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Users {
-    Nobody,
+    NoThread,
     One(u32),
     Several,
 }
@@ -105,7 +105,7 @@ enum Users {
 impl Users {
     fn add(&mut self, thread: u32) {
         *self = match *self {
-            Users::Nobody => Users::One(thread),
+            Users::NoThread => Users::One(thread),
             Users::One(old) if old == thread => *self,
             _ => Users::Several,
         };
@@ -113,7 +113,7 @@ impl Users {
 
     fn join(self, other: Users) -> Users {
         match (self, other) {
-            (Users::Nobody, users) | (users, Users::Nobody) => users,
+            (Users::NoThread, users) | (users, Users::NoThread) => users,
             (Users::One(a), Users::One(b)) if a == b => self,
             _ => Users::Several,
         }
@@ -122,7 +122,7 @@ impl Users {
 
 /// For each region, those that share bytes with it and may meet it in a hazard.
 fn neighbours(task: &TaskLog, regions: &Regions, touched: &[Touched]) -> Vec<SmallVec<[u32; 4]>> {
-    let mut users = vec![(Users::Nobody, false); regions.list.len()];
+    let mut users = vec![(Users::NoThread, false); regions.list.len()];
     for (core, log) in task.cores.iter().enumerate() {
         for (index, entry) in log.log.entries.iter().enumerate() {
             for access in touched[core].by_entry(index as u32) {

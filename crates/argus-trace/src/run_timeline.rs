@@ -38,7 +38,8 @@ pub struct RunTask {
     pub name: String,
     /// The task's own number: members and blocks of one task share it.
     pub id: TaskId,
-    pub block: u32,
+    /// `None` where it is not known which.
+    pub block: Option<u32>,
     pub start_ns: u64,
     pub end_ns: u64,
 }
@@ -56,7 +57,7 @@ struct Bar<'a> {
     start: u64,
     end: u64,
     name: &'a str,
-    task: Option<(TaskId, u32)>,
+    task: Option<(TaskId, Option<u32>)>,
     flows_out: Vec<u64>,
     flows_in: Vec<u64>,
 }
@@ -104,7 +105,10 @@ impl RunTimeline {
                 ends[row].0 = bar.end;
                 let id = bar.task.map(|(id, _)| id.to_string()).unwrap_or_default();
                 let args: &[(&'static str, Value<'_>)] = match bar.task {
-                    Some((_, block)) => &[("task", Value::Text(&id)), ("block", Value::Number(block.into()))],
+                    Some((_, Some(block))) => {
+                        &[("task", Value::Text(&id)), ("block", Value::Number(block.into()))]
+                    }
+                    Some((_, None)) => &[("task", Value::Text(&id))],
                     None => &[],
                 };
                 drawing.slice(&Slice {

@@ -88,7 +88,7 @@ mod tests {
     }
 
     #[test]
-    fn a_slice_ends_no_later_than_the_next_one_begins_whoever_adds_up() {
+    fn a_slice_ends_no_later_than_the_next_one_begins_in_any_sum() {
         // From the first microseconds, and after a minute.
         for (first, scale) in [(541, 1), (77_000_000_000_001, 1_003)] {
             let us = |ps: u64| text(|out| push_us(out, ps)).parse::<f64>().unwrap();

@@ -13,9 +13,9 @@ mod totals;
 mod traffic;
 
 use std::collections::BTreeMap;
-use std::fs::{DirBuilder, File, OpenOptions};
+use std::fs::{File, OpenOptions};
 use std::io::{self, BufWriter, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use argus_files::{Draft, Stage};
@@ -311,7 +311,7 @@ pub(crate) fn replace_file(
 }
 
 fn make_dirs(dir: &Path) -> Result<(), WriteError> {
-    DirBuilder::new().recursive(true).mode(0o755).create(dir).map_err(|source| io_error(dir, source))
+    argus_files::make_directory(dir).map_err(|source| io_error(dir, source))
 }
 
 #[cfg(test)]

@@ -113,7 +113,7 @@ pub fn browse(dump: Dump) -> Result<Ended, BrowseError> {
     let mut state = State::new(Arc::clone(&source), Arc::clone(&index), colours, area);
     let background = Background::start(source, index, sender);
     let ended = follow(&mut state, &mut screen, &background, &events);
-    // The terminal is whole again before anybody says why it ended.
+    // The terminal is whole again before the reason is printed.
     drop(screen);
     ended
 }

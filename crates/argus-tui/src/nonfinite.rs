@@ -38,7 +38,7 @@ pub enum Hunted {
     Stopped,
 }
 
-/// How far a search is, and whether anybody still wants it.
+/// How far a search is, and whether it is still wanted.
 #[derive(Debug, Default)]
 pub struct Hunt {
     pub looked_at: AtomicU64,

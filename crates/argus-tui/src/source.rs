@@ -15,7 +15,7 @@ pub trait Source: Send + Sync {
     /// The bytes of a tensor in logical order; of a truncated one as many as there are.
     fn payload(&self, record: &Record) -> Result<&[u8], PayloadError>;
 
-    /// Names of the task's kernels; empty if nobody knows.
+    /// Names of the task's kernels; empty if unknown.
     fn kernels(&self, record: &Record) -> String;
 
     /// What became of a task; `None` if the dump does not say. The first question may take a while.

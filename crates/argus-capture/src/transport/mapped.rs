@@ -9,14 +9,14 @@ use crate::ring_memory::{ConsumerHalf, EntryBytes};
 pub struct Mapped {
     number: u16,
     ring: ConsumerHalf,
-    /// Entries taken at the last acknowledgement.
-    settled: u64,
+    /// Entries and payload bytes taken at the last acknowledgement.
+    settled: (u64, u64),
 }
 
 impl Mapped {
     pub(crate) fn new(number: u16, ring: ConsumerHalf) -> Result<Mapped, CaptureError> {
         check_shape(&ring.control().shape, number, ring.layout())?;
-        Ok(Mapped { number, ring, settled: 0 })
+        Ok(Mapped { number, ring, settled: (0, 0) })
     }
 }
 
@@ -38,7 +38,7 @@ impl RingSource for Mapped {
         let entry = self.ring.pop_entry();
         // Often enough that a producer seldom finds the ring full, rarely enough that its line is not
         // fought over.
-        if self.ring.cursor.entries - self.settled > self.ring.layout().entry_capacity / 4 {
+        if self.ring.cursor.entries - self.settled.0 > self.ring.layout().entry_capacity / 4 {
             self.settle()?;
         }
         Ok(entry)
@@ -50,11 +50,15 @@ impl RingSource for Mapped {
 
     fn release(&mut self, bytes: u64) -> Result<(), CaptureError> {
         self.ring.cursor.payload += bytes;
-        self.settle()
+        // As with entries; a payload that is larger than the ring has its producer wait for each piece.
+        match self.ring.cursor.payload - self.settled.1 > self.ring.layout().payload_capacity / 8 {
+            true => self.settle(),
+            false => Ok(()),
+        }
     }
 
     fn settle(&mut self) -> Result<(), CaptureError> {
-        self.settled = self.ring.cursor.entries;
+        self.settled = (self.ring.cursor.entries, self.ring.cursor.payload);
         self.ring.cursor.acknowledge(self.ring.control());
         Ok(())
     }

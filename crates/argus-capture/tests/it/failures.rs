@@ -31,7 +31,7 @@ fn run_against(transport: TransportKind, sink: Memory) -> (Option<Memory>, Accou
         }
     });
     let (sink, account) = session.finish();
-    assert!(start.elapsed() < Duration::from_secs(20), "somebody waited for a collector that is gone");
+    assert!(start.elapsed() < Duration::from_secs(20), "a thread waited for a collector that is gone");
     (sink, account)
 }
 

@@ -94,7 +94,7 @@ fn waiting_is_visible_while_it_lasts() {
             });
             let start = Instant::now();
             while !status.is_waiting() {
-                assert!(start.elapsed() < Duration::from_secs(10), "nobody ever waited");
+                assert!(start.elapsed() < Duration::from_secs(10), "no thread ever waited");
                 std::thread::yield_now();
             }
         });

@@ -168,7 +168,7 @@ fn tasks_edges_and_skips_arrive_as_they_were() {
         let items = sink.unwrap().items;
         assert_eq!(items.len(), 5, "{items:?}");
         assert!(
-            matches!(&items[0], Item::Task(entry) if entry.task_id == 77 && entry.func_ids == [7, -1, -1])
+            matches!(&items[0], Item::Task(entry) if entry.task.task_id == 77 && entry.task.func_ids == [7, -1, -1])
         );
         let mut seen = Vec::new();
         for item in &items[1..4] {

@@ -4,7 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Duration;
 
-use argus_abi::capture::{ArgumentEntry, EdgesEntry, EntryHeader, SkipEntry, TaskEntry};
+use argus_abi::capture::{ArgumentEntry, EdgesEntry, EntryHeader, SkipEntry, TaskEntry, TaskFields};
 use argus_abi::{CoreSet, DType, Tensor};
 use argus_capture::{Account, CaptureConfig, Recorder, Session, TransportKind};
 use argus_facts::Sink;
@@ -213,9 +213,8 @@ pub fn argument(task_id: u64, view: Option<&Tensor>) -> ArgumentEntry {
     entry
 }
 
-pub fn task(task_id: u64) -> TaskEntry {
-    TaskEntry {
-        header: EntryHeader { magic: 0, version: 0, what: 0, ring: 0, sequence: 0 },
+pub fn task(task_id: u64) -> TaskFields {
+    TaskFields {
         task_id,
         func_ids: [7, -1, -1],
         blocks: 1,
@@ -227,7 +226,7 @@ pub fn task(task_id: u64) -> TaskEntry {
         tensors: 1,
         scalars: 0,
         state: 0,
-        reserved: [0; 23],
+        reserved: [0; 7],
     }
 }
 

@@ -2,8 +2,8 @@
 
 use std::mem::size_of;
 
-use argus_abi::capture::{EDGES_PER_ENTRY, EdgesEntry, SkipEntry, TaskEntry};
-use argus_abi::{CoreSet, EdgeReason, MAX_DIMS, TaskId};
+use argus_abi::capture::{EDGES_PER_ENTRY, EdgesEntry, SkipEntry, TaskEntry, TaskFields};
+use argus_abi::{EdgeReason, MAX_DIMS, TaskId};
 use argus_facts::Edge;
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
 
@@ -33,7 +33,7 @@ pub mod marks {
 pub mod status {
     pub const COMPLETE: u8 = 0;
     pub const FAILED: u8 = 1;
-    /// A copy of a dump whose run was killed or went on; `error` says what that dump said.
+    /// A copy of a dump whose run was killed or still active; `error` says what that dump said.
     pub const UNFINISHED: u8 = 2;
     /// A copy of a dump that does not tell.
     pub const UNKNOWN: u8 = 3;
@@ -96,40 +96,17 @@ impl KernelRecord {
     }
 }
 
-/// A task; fields as in [`TaskEntry`].
+/// A task.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct TaskRecord {
-    pub task_id: u64,
-    pub func_ids: [i32; 3],
-    pub blocks: u32,
-    pub dispatch_order: u64,
-    pub dispatched_ns: u64,
-    pub finished_ns: u64,
-    pub cores: CoreSet,
-    pub scope_depth: u32,
-    pub tensors: u16,
-    pub scalars: u16,
-    pub state: u8,
-    pub reserved: [u8; 87],
+    pub task: TaskFields,
+    pub reserved: [u8; 80],
 }
 
 impl From<&TaskEntry> for TaskRecord {
     fn from(entry: &TaskEntry) -> TaskRecord {
-        TaskRecord {
-            task_id: entry.task_id,
-            func_ids: entry.func_ids,
-            blocks: entry.blocks,
-            dispatch_order: entry.dispatch_order,
-            dispatched_ns: entry.dispatched_ns,
-            finished_ns: entry.finished_ns,
-            cores: entry.cores,
-            scope_depth: entry.scope_depth,
-            tensors: entry.tensors,
-            scalars: entry.scalars,
-            state: entry.state,
-            reserved: [0; 87],
-        }
+        TaskRecord { task: entry.task, reserved: [0; 80] }
     }
 }
 

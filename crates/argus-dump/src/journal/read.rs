@@ -9,10 +9,9 @@ use thiserror::Error;
 use zerocopy::{FromBytes, IntoBytes};
 
 use super::layout::RawEntry;
-use super::version_1::OldTaskRecord;
 use super::{
     ArgumentRecord, ENTRY_BYTES, EdgesRecord, EndRecord, HEADER_BYTES, Header, KernelRecord, LossRecord,
-    MAGIC, OLDEST_VERSION, SkipRecord, TaskRecord, VERSION, kind,
+    MAGIC, OLDEST_VERSION, SkipRecord, TaskRecord, VERSION, kind, version_1,
 };
 use crate::map::Bytes;
 
@@ -226,9 +225,7 @@ fn decode(entry: &RawEntry, version: u32) -> Option<Entry> {
     let body = &entry.body;
     match entry.kind {
         kind::KERNEL => KernelRecord::read_from_bytes(body).ok().map(Entry::Kernel),
-        kind::TASK if version == 1 => {
-            OldTaskRecord::read_from_bytes(body).ok().map(|old| Entry::Task(old.into()))
-        }
+        kind::TASK if version == 1 => Some(Entry::Task(version_1::task(body))),
         kind::TASK => TaskRecord::read_from_bytes(body).ok().map(Entry::Task),
         kind::EDGES => EdgesRecord::read_from_bytes(body).ok().map(Entry::Edges),
         kind::ARGUMENT => ArgumentRecord::read_from_bytes(body).ok().map(Entry::Argument),

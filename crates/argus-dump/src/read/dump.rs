@@ -7,6 +7,7 @@
 mod assemble;
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -125,7 +126,11 @@ enum Payloads {
 /// Where records come from.
 pub(crate) enum Records {
     Journal(Box<Table>),
-    Manifest { listed: Box<Listed>, graph: Option<Box<Graph>> },
+    /// Captures of many ranks may share one list.
+    Manifest {
+        listed: Arc<Listed>,
+        graph: Option<Box<Graph>>,
+    },
 }
 
 /// A dump that was opened.
@@ -146,6 +151,17 @@ pub struct Dump {
     notes: Vec<String>,
     /// Files that could not be read and were done without.
     damage: Vec<String>,
+    supplied: Supplied,
+    /// The manifest that the records come from.
+    manifest: Option<PathBuf>,
+}
+
+/// What files beside a dump tell of it. It counts where the dump says nothing itself.
+#[derive(Clone, Debug, Default)]
+pub struct Supplied {
+    pub graph: Option<Graph>,
+    /// Kernels by number.
+    pub names: BTreeMap<i32, String>,
 }
 
 impl Dump {
@@ -158,6 +174,21 @@ impl Dump {
             true => Bytes::open(&directory.join(name)),
             false => Bytes::open_dense(&directory.join(name)),
         })
+    }
+
+    /// The same, for one of many captures of one program: where its manifest is that of `like` byte for byte, the records are
+    /// taken from there and not read again.
+    pub fn open_like(path: &Path, like: &Dump) -> Result<Dump, OpenError> {
+        let place = locate(path)?;
+        let directory = place.directory.clone();
+        let fetch = |name: &str| match name.ends_with(".bin") {
+            true => Bytes::open(&directory.join(name)),
+            false => Bytes::open_dense(&directory.join(name)),
+        };
+        match Dump::with_list_of(like, &place, &fetch) {
+            Some(dump) => Ok(dump),
+            None => Dump::assemble(&place, &fetch),
+        }
     }
 
     /// The newest dump in a directory of runs.
@@ -224,7 +255,17 @@ impl Dump {
     pub fn record(&self, index: usize) -> Record {
         match &self.records {
             Records::Journal(table) => table.record(index),
-            Records::Manifest { listed, .. } => listed.record(index),
+            Records::Manifest { listed, .. } => {
+                let mut record = listed.record(index);
+                // June has no kernels in its dumps.
+                if record.func_ids.is_empty()
+                    && let Some(graph) = &self.supplied.graph
+                    && let Some(task) = graph.task(record.task_id)
+                {
+                    record.func_ids = task.func_ids;
+                }
+                record
+            }
         }
     }
 
@@ -255,6 +296,13 @@ impl Dump {
             expected,
             found,
         })
+    }
+
+    /// Whether these bytes lie in the dump's payload file, as those of a record do: then they stay as long as the dump.
+    pub fn holds(&self, bytes: &[u8]) -> bool {
+        let Payloads::Here { bytes: file, .. } = &self.payloads else { return false };
+        let (file, bytes) = (file.as_ptr_range(), bytes.as_ptr_range());
+        file.start <= bytes.start && bytes.end <= file.end
     }
 
     /// Whether damaged payloads can be told from others: dumps of the reference have no checksums.
@@ -306,17 +354,33 @@ impl Dump {
             Records::Journal(table) => table.kernel_name(func_id),
             Records::Manifest { listed, graph } => {
                 let kernel = graph.as_ref().and_then(|graph| graph.kernel(func_id));
-                kernel.map(|kernel| kernel.name.as_str()).or_else(|| listed.kernel_name(func_id))
+                let own = kernel.map(|kernel| kernel.name.as_str()).or_else(|| listed.kernel_name(func_id));
+                own.or_else(|| self.supplied.names.get(&func_id).map(String::as_str))
             }
         }
     }
 
-    /// The graph, put together when it is asked for first; the reference's dumps have none.
+    /// The graph: the dump's own, put together when it is asked for first, else the one that was supplied.
     pub fn graph(&self) -> Option<&Graph> {
+        self.own_graph().or(self.supplied.graph.as_ref())
+    }
+
+    /// The graph that the dump itself has; the reference's dumps have none.
+    pub fn own_graph(&self) -> Option<&Graph> {
         match &self.records {
             Records::Journal(table) => Some(table.graph()),
             Records::Manifest { graph, .. } => graph.as_deref(),
         }
+    }
+
+    /// Gives the dump what files beside it tell.
+    pub fn supply(&mut self, supplied: Supplied) {
+        self.supplied = supplied;
+    }
+
+    /// Adds what a user should be told of files beside the dump.
+    pub fn add_notes(&mut self, notes: impl IntoIterator<Item = String>) {
+        self.notes.extend(notes);
     }
 
     pub fn ending(&self) -> &Ending {

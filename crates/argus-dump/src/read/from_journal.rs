@@ -114,8 +114,8 @@ impl Table {
 
     pub(crate) fn record(&self, index: usize) -> Record {
         let mut record = record_of(index, &self.raw(index));
-        if let Some(Entry::Task(task)) = self.journal.get(self.task_of[index] as usize) {
-            record.func_ids = task.func_ids.into_iter().collect();
+        if let Some(Entry::Task(entry)) = self.journal.get(self.task_of[index] as usize) {
+            record.func_ids = entry.task.func_ids.into_iter().collect();
         }
         record
     }
@@ -129,7 +129,7 @@ impl Table {
             let (mut tasks, mut edges) = (Vec::new(), Vec::new());
             for entry in self.journal.entries() {
                 match entry {
-                    Entry::Task(record) => tasks.extend(task_of(&record)),
+                    Entry::Task(record) => tasks.extend(TaskInfo::from_fields(&record.task)),
                     // What has another reason was refused when the journal was opened.
                     Entry::Edges(record) => edges.extend(record.edges().into_iter().flatten()),
                     _ => {}
@@ -169,11 +169,11 @@ fn find(path: &Path, journal: &Journal, entries: std::ops::Range<usize>) -> Resu
                     u32::from(record.stage) << 24 | u32::from(record.arg_index) << 8 | u32::from(record.role);
                 found.arguments.push((record.task_id, key, number as u32));
             }
-            Some(Entry::Task(record)) => {
-                if TaskState::from_raw(record.state).is_none() {
-                    return Err(refuse("state", record.state.into(), "0 to 2"));
+            Some(Entry::Task(TaskRecord { task, .. })) => {
+                if TaskState::from_raw(task.state).is_none() {
+                    return Err(refuse("state", task.state.into(), "0 to 2"));
                 }
-                found.tasks.push((record.task_id, record.finished_ns, number as u32));
+                found.tasks.push((task.task_id, task.finished_ns, number as u32));
             }
             Some(Entry::Edges(record)) => {
                 if let Err(reason) = record.edges() {
@@ -283,23 +283,6 @@ pub(super) fn record_of(index: usize, record: &ArgumentRecord) -> Record {
     };
     decoded.logical_bytes = decoded.view_bytes();
     decoded
-}
-
-/// `None` for a state that is not assigned.
-fn task_of(record: &TaskRecord) -> Option<TaskInfo> {
-    Some(TaskInfo {
-        id: TaskId::from_raw(record.task_id),
-        func_ids: record.func_ids.into_iter().collect(),
-        blocks: record.blocks,
-        dispatch_order: Some(record.dispatch_order).filter(|&order| order != u64::MAX),
-        dispatched_ns: record.dispatched_ns,
-        finished_ns: record.finished_ns,
-        cores: record.cores,
-        scope_depth: record.scope_depth,
-        tensors: record.tensors,
-        scalars: record.scalars,
-        state: TaskState::from_raw(record.state)?,
-    })
 }
 
 fn kernel_of(record: &KernelRecord) -> Result<KernelInfo, (&'static str, u8, &'static str)> {

@@ -32,7 +32,7 @@ pub(crate) mod flag {
     pub const LEFT_OUT: u16 = 0x1000;
 }
 
-/// No dtype that anybody knows.
+/// No dtype that is known.
 pub(super) const NO_DTYPE: u8 = u8::MAX;
 /// The format version does not tell members apart.
 pub(super) const NO_SUBTASK: u8 = u8::MAX;

@@ -183,7 +183,7 @@ fn timeline(dump: &Dump, findings: &mut Findings) {
         Ok(None) => return,
         Err(error) => return findings.defect("damaged files", None, || with_causes(&error)),
     };
-    let Some(graph) = dump.graph() else { return };
+    let Some(graph) = dump.own_graph() else { return };
     let mut told = BTreeSet::new();
     for core in &times.cores {
         for part in &core.parts {

@@ -20,7 +20,7 @@ pub(super) fn check(dump: &Dump, checked: &mut Checked, findings: &mut Findings)
         .collect();
     records.par_sort_unstable();
     duplicates(dump, &records, findings);
-    let Some(graph) = dump.graph() else { return };
+    let Some(graph) = dump.own_graph() else { return };
     checked.tasks = graph.tasks.len() as u64;
     checked.edges = graph.edges.len() as u64;
     // Rings are emptied one after the other: a run that was killed may lack the end of a task that another waited for.

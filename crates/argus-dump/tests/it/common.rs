@@ -1,11 +1,11 @@
-//! Entries as a device would write them, and payloads that anybody can compute again.
+//! Entries as a device would write them, and payloads that can be computed again.
 
 use std::path::Path;
 
 use argus_abi::args::KernelAbi;
 use argus_abi::capture::{
     ArgumentEntry, EDGES_PER_ENTRY, ENTRY_MAGIC, ENTRY_VERSION, EdgesEntry, EntryHeader, SkipEntry,
-    TaskEntry, argument_flags, what,
+    TaskEntry, TaskFields, argument_flags, what,
 };
 use argus_abi::{ArgDirection, CoreSet, CoreType, DType};
 use argus_dump::{DumpInfo, DumpOptions, DumpWriter};
@@ -54,18 +54,21 @@ pub fn scalar(task_id: u64, arg_index: u16, dtype: DType, bits: u64) -> Argument
 pub fn task(task_id: u64, func_ids: [i32; 3]) -> TaskEntry {
     TaskEntry {
         header: header(what::TASK),
-        task_id,
-        func_ids,
-        blocks: 2,
-        dispatch_order: task_id & 0xffff,
-        dispatched_ns: 10,
-        finished_ns: 20,
-        cores: CoreSet::from_iter([0, 2, 64, 255]),
-        scope_depth: 1,
-        tensors: 3,
-        scalars: 1,
-        state: 0,
-        reserved: [0; 23],
+        task: TaskFields {
+            task_id,
+            func_ids,
+            blocks: 2,
+            dispatch_order: task_id & 0xffff,
+            dispatched_ns: 10,
+            finished_ns: 20,
+            cores: CoreSet::from_iter([0, 2, 64, 255]),
+            scope_depth: 1,
+            tensors: 3,
+            scalars: 1,
+            state: 0,
+            reserved: [0; 7],
+        },
+        reserved: [0; 16],
     }
 }
 

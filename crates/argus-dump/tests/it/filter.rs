@@ -41,7 +41,7 @@ fn conditions_combine_by_and() {
 }
 
 #[test]
-fn nan_is_looked_for_in_payloads_when_nobody_counted() {
+fn nan_is_looked_for_in_payloads_that_were_not_counted() {
     let april = Dump::open(&data("april/tensor_dump_20260415_093000")).unwrap();
     assert_eq!(
         select(&april, "nan=true"),

@@ -157,11 +157,11 @@ pub fn ours(directory: &Path) {
     (unknown.dtype, unknown.flags) = (77, 3);
     deliver(&mut writer, &unknown, &bytes(2, 5), 5).unwrap();
     let mut entry = task(7, [0, 1, 1]);
-    (entry.tensors, entry.scalars) = (3, 2);
+    (entry.task.tensors, entry.task.scalars) = (3, 2);
     writer.task(&entry).unwrap();
     let mut entry = task(9, [5, -1, -1]);
-    (entry.tensors, entry.scalars) = (1, 0);
-    (entry.dispatched_ns, entry.finished_ns) = (30, 40);
+    (entry.task.tensors, entry.task.scalars) = (1, 0);
+    (entry.task.dispatched_ns, entry.task.finished_ns) = (30, 40);
     writer.task(&entry).unwrap();
     writer.edges(&edges(9, &[(7, 1), (7, 2)])).unwrap();
     writer.skip(&skip(11, u16::MAX)).unwrap();
@@ -274,4 +274,42 @@ pub fn values(dump: &Dump, index: usize) -> Vec<f64> {
             number(dtype, u64::from_le_bytes(word)).as_f64()
         })
         .collect()
+}
+
+#[test]
+fn captures_with_one_manifest_share_its_records_and_nothing_else() {
+    let home = tempfile::tempdir().unwrap();
+    let copied = |name: &str| {
+        let to = home.path().join(name);
+        fs::create_dir_all(&to).unwrap();
+        for entry in fs::read_dir(data("june/tensor_dump")).unwrap().map(|entry| entry.unwrap().path()) {
+            fs::copy(&entry, to.join(entry.file_name().unwrap())).unwrap();
+        }
+        to
+    };
+    let (first, twin, other) = (copied("first"), copied("twin"), copied("other"));
+    let payload = fs::read(twin.join("tensor_dump.bin")).unwrap();
+    fs::write(twin.join("tensor_dump.bin"), payload.iter().map(|byte| !byte).collect::<Vec<_>>()).unwrap();
+    let like = Dump::open(&first).unwrap();
+    let shared = Dump::open_like(&twin, &like).unwrap();
+    assert_eq!(shared.records().collect::<Vec<_>>(), like.records().collect::<Vec<_>>());
+    assert_eq!((shared.directory(), shared.notes()), (twin.as_path(), like.notes()));
+    let mut seen = 0;
+    for record in like.records() {
+        if let (Ok(one), Ok(two)) = (like.payload(&record), shared.payload(&record)) {
+            assert!(one.iter().zip(two).all(|(one, two)| *two == !one));
+            seen += one.len();
+        }
+    }
+    assert!(seen > 0);
+    // One byte of the manifest is another manifest.
+    let text = fs::read_to_string(other.join("tensor_dump.json")).unwrap();
+    fs::write(other.join("tensor_dump.json"), text.replacen("\"arg_index\": 0", "\"arg_index\": 9", 1))
+        .unwrap();
+    let read = Dump::open_like(&other, &like).unwrap();
+    assert!(read.records().any(|record| record.arg_index == 9));
+    // What is wrong with the second is said of the second.
+    fs::remove_file(twin.join("tensor_dump.bin")).unwrap();
+    let without = Dump::open_like(&twin, &like).unwrap();
+    assert!(without.notes().iter().any(|note| note.contains("cannot be read, so there are no payloads")));
 }

@@ -1,7 +1,7 @@
 //! Files that another process broke: nothing panics, every message says where it hurts.
 //!
 //! The corpus is made here: sound files are cut at every byte, every byte is changed, and every value is
-//! replaced by others that make no sense.
+//! replaced by others that cannot be right.
 
 use std::fs;
 

@@ -1,5 +1,5 @@
 use argus_abi::{DType, EdgeReason, TaskId};
-use argus_dump::journal::{ENTRY_BYTES, Entry, HEADER_BYTES, Tail, marks};
+use argus_dump::journal::{ENTRY_BYTES, Entry, HEADER_BYTES, Tail, TaskRecord, marks};
 use argus_dump::{DumpOptions, Journal, JournalError, RunEnd, RunStatus, StatsMode};
 use argus_facts::{Edge, Ledger, RingLedger, Sink};
 
@@ -46,7 +46,7 @@ fn every_kind_comes_back() {
     assert_eq!((scalar.kind, scalar.scalar_bits, scalar.bin_size), (1, 0x3f80_0000, 0));
     assert!(!scalar.has(marks::CHECKSUM));
 
-    let Entry::Task(task) = entries[4] else { panic!() };
+    let Entry::Task(TaskRecord { task, .. }) = entries[4] else { panic!() };
     assert_eq!((task.task_id, task.func_ids, task.blocks), (1 << 32, [0, 1, -1], 2));
     assert_eq!(task.cores.iter().collect::<Vec<_>>(), [0, 2, 64, 255]);
     let Entry::Edges(edges) = entries[5] else { panic!() };

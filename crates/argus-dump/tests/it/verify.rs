@@ -48,7 +48,9 @@ fn sound(directory: &Path) {
     };
     let core = CoreTimes { core: 2, cluster: 0, member: Member::Aiv0, parts: vec![part] };
     let times = RunTimes { cores: vec![core], control_threads: vec![Vec::new()] };
-    writer.finish(RunEnd { ledger: Ledger { rings: vec![ring] }, times, ..RunEnd::default() }).unwrap();
+    writer
+        .finish(RunEnd { ledger: Ledger { rings: vec![ring] }, times: times.into(), ..RunEnd::default() })
+        .unwrap();
 }
 
 #[test]
@@ -121,7 +123,7 @@ fn missing_double_and_strange_arguments_are_found() {
     writer.task(&task(5, [0, -1, -1])).unwrap();
     writer.skip(&skip(5, u16::MAX)).unwrap();
     let mut waiting = task(6, [0, -1, -1]);
-    (waiting.state, waiting.dispatch_order) = (2, u64::MAX);
+    (waiting.task.state, waiting.task.dispatch_order) = (2, u64::MAX);
     writer.task(&waiting).unwrap();
     deliver(&mut writer, &tensor(7, 0, 1), b"e", 1).unwrap();
     // Task 1 waits for task 5, which was finished later than that was dispatched.
@@ -359,6 +361,34 @@ fn a_journal_without_its_end_is_never_sound_and_the_manifest_is_read_instead() {
     let note = "tensor_dump.json has 3 records, tensor_dump.journal 4; read from tensor_dump.journal";
     assert_eq!((dump.len(), dump.notes()[0].as_str()), (4, note));
     assert!(!check(directory.path()).is_sound());
+}
+
+/// What a killed process leaves is true as far as it goes, and it is not whole.
+#[test]
+fn a_run_without_an_end_is_a_loss_even_if_nothing_else_is_wrong() {
+    let directory = tempfile::tempdir().unwrap();
+    sound(directory.path());
+    let path = directory.path().join(JOURNAL_FILE);
+    let whole = fs::read(&path).unwrap();
+    fs::write(&path, &whole[..whole.len() - ENTRY_BYTES]).unwrap();
+    for name in [MANIFEST_FILE, GRAPH_FILE] {
+        fs::remove_file(directory.path().join(name)).unwrap();
+    }
+    let run = directory.path().join(RUN_FILE);
+    let text = fs::read_to_string(&run).unwrap();
+    let mut object: serde_json::Value = serde_json::from_str(&text).unwrap();
+    object["schema"] = "argus-run-1".into();
+    object["status"] = "running".into();
+    for key in ["files", "records", "ledger", "checksum"] {
+        object.as_object_mut().unwrap().remove(key);
+    }
+    fs::write(&run, object.to_string()).unwrap();
+    let verdict = check(directory.path());
+    assert_eq!(messages(&verdict, Severity::Defect), [], "{verdict:#?}");
+    let losses = messages(&verdict, Severity::Loss);
+    let why = "the journal has no end: the run is still active, or was killed";
+    assert_eq!(losses, [(None, why)], "{verdict:#?}");
+    assert!(!verdict.is_sound());
 }
 
 #[test]

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::sync::Arc;
 
 use argus_abi::capture::{
     ArgumentEntry, EDGES_PER_ENTRY, ENTRY_MAGIC, ENTRY_VERSION, EdgesEntry, EntryHeader, SkipEntry,
@@ -56,7 +57,7 @@ pub(super) fn write(work: &mut Work<'_>, directory: &Path) -> Result<(), ExportE
         None
     });
     let times = times.unwrap_or_default();
-    writer.finish(RunEnd { status, error, ledger, times, ..RunEnd::default() })?;
+    writer.finish(RunEnd { status, error, ledger, times: Arc::new(times), ..RunEnd::default() })?;
     Ok(())
 }
 

@@ -6,6 +6,7 @@ use std::io::{BufWriter, Write};
 use std::path::Path;
 
 use argus_abi::{DType, Kind, Role, Stage};
+use argus_dump::origin_file::SCENE_DIRECTORY;
 use argus_dump::read::{Record, Scalar};
 
 use super::Work;
@@ -149,6 +150,7 @@ fn general_remarks(work: &mut Work<'_>, layout: Layout) {
         (any(&|record| record.checksum.is_some()), "checksums"),
         (any(&|record| record.statistics.is_some()), "recorded statistics"),
         (!dump.losses().skipped.is_empty(), "the list of what was not captured"),
+        (dump.directory().join(SCENE_DIRECTORY).is_dir(), "the sources of the scene"),
     ] {
         if present {
             lost.push(name);

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 use argus_abi::args::KernelAbi;
 use argus_abi::capture::{
     ArgumentEntry, EDGES_PER_ENTRY, ENTRY_MAGIC, ENTRY_VERSION, EdgesEntry, EntryHeader, SkipEntry,
-    TaskEntry, argument_flags, what,
+    TaskEntry, TaskFields, argument_flags, what,
 };
 use argus_abi::{ArgDirection, CoreSet, CoreType, DType, Kind, Role, Stage};
 use argus_dump::read::Dump;
@@ -118,18 +118,21 @@ pub fn write(directory: &Path, arguments: &[Argument]) -> Dump {
     for (order, &task_id) in ids.iter().enumerate() {
         let task = TaskEntry {
             header: header(what::TASK),
-            task_id,
-            func_ids: if order % 2 == 0 { [0, -1, -1] } else { [0, 1, 1] },
-            blocks: 4,
-            dispatch_order: order as u64,
-            dispatched_ns: 10,
-            finished_ns: 20,
-            cores: CoreSet::from_iter([0, 2, 64]),
-            scope_depth: 1,
-            tensors: 2,
-            scalars: 1,
-            state: 0,
-            reserved: [0; 23],
+            task: TaskFields {
+                task_id,
+                func_ids: if order % 2 == 0 { [0, -1, -1] } else { [0, 1, 1] },
+                blocks: 4,
+                dispatch_order: order as u64,
+                dispatched_ns: 10,
+                finished_ns: 20,
+                cores: CoreSet::from_iter([0, 2, 64]),
+                scope_depth: 1,
+                tensors: 2,
+                scalars: 1,
+                state: 0,
+                reserved: [0; 7],
+            },
+            reserved: [0; 16],
         };
         writer.task(&task).unwrap();
     }

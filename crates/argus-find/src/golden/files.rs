@@ -10,11 +10,12 @@ use std::path::Path;
 use std::sync::{Mutex, PoisonError};
 
 use argus_abi::DType;
+use argus_arrays::Elements;
 use safetensors::tensor::Metadata;
 use zip::ZipArchive;
 
 use super::GoldenError;
-use super::values::{Values, ValuesError, convert, npy_values, safetensors_type};
+use super::values::{Values, ValuesError, convert, npy_values};
 
 /// More than any header, and more than the bytes of a value with a header before them.
 const HEADER: u64 = 1 << 20;
@@ -143,7 +144,8 @@ impl Safetensors {
         let Some(info) = self.contents.info(name) else {
             return Err(io::Error::from(io::ErrorKind::NotFound).into());
         };
-        let stored = safetensors_type(info.dtype).ok_or(ValuesError::SafetensorsType(info.dtype))?;
+        let stored =
+            Elements::from_safetensors(info.dtype).ok_or(ValuesError::SafetensorsType(info.dtype))?;
         let count = info.shape.iter().try_fold(1u64, |n, &extent| n.checked_mul(extent as u64));
         if count != Some(elements) {
             return Err(ValuesError::Count { found: count, wanted: elements });

@@ -49,53 +49,16 @@ pub enum Values {
     F32(Vec<u8>),
 }
 
-/// How numbers are stored in a file.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Stored {
-    As(DType),
-    F64,
-    /// Bits without a meaning of their own, so many bytes each.
-    Raw(u64),
-}
-
 pub(super) fn npy_values(bytes: &[u8], dtype: DType, elements: u64) -> Result<Values, ValuesError> {
     let array = argus_arrays::npy::parse(bytes)?;
-    let stored = match array.elements {
-        Elements::Known(dtype) => Stored::As(dtype),
-        Elements::F64 => Stored::F64,
-        Elements::Raw(bytes) => Stored::Raw(bytes),
-    };
     let count = array.shape.iter().try_fold(1u64, |n, &extent| n.checked_mul(extent));
-    convert(&array.bytes, stored, count, dtype, elements)
-}
-
-pub(super) fn safetensors_type(dtype: safetensors::Dtype) -> Option<Stored> {
-    use safetensors::Dtype;
-    Some(Stored::As(match dtype {
-        Dtype::F64 => return Some(Stored::F64),
-        Dtype::F32 => DType::F32,
-        Dtype::F16 => DType::F16,
-        Dtype::BF16 => DType::Bf16,
-        Dtype::F8_E4M3 => DType::Fp8E4M3Fn,
-        Dtype::F8_E8M0 => DType::Fp8E8M0,
-        Dtype::F4 => DType::Fp4E2M1,
-        Dtype::I8 => DType::I8,
-        Dtype::I16 => DType::I16,
-        Dtype::I32 => DType::I32,
-        Dtype::I64 => DType::I64,
-        Dtype::U8 => DType::U8,
-        Dtype::U16 => DType::U16,
-        Dtype::U32 => DType::U32,
-        Dtype::U64 => DType::U64,
-        Dtype::BOOL => DType::Bool,
-        _ => return None,
-    }))
+    convert(&array.bytes, array.elements, count, dtype, elements)
 }
 
 /// Brings stored numbers into a form that compares with a tensor of `dtype`.
 pub(super) fn convert(
     bytes: &[u8],
-    stored: Stored,
+    stored: Elements,
     count: Option<u64>,
     dtype: DType,
     elements: u64,
@@ -105,29 +68,29 @@ pub(super) fn convert(
     }
     let width = |bytes_each: u64| elements.checked_mul(bytes_each);
     let needed = match stored {
-        Stored::As(stored) => stored.packed_bytes(elements),
-        Stored::F64 => width(8),
-        Stored::Raw(size) => width(size),
+        Elements::Known(stored) => stored.packed_bytes(elements),
+        Elements::F64 => width(8),
+        Elements::Raw(size) => width(size),
     };
     let bytes = needed
         .and_then(|needed| bytes.get(..usize::try_from(needed).ok()?))
         .ok_or(ValuesError::Short { bytes: bytes.len() })?;
     let unsigned = |stored| matches!(stored, DType::U8 | DType::U16 | DType::U32 | DType::U64);
     match stored {
-        Stored::As(stored) if stored == dtype => Ok(Values::Own(bytes.to_vec())),
+        Elements::Known(stored) if stored == dtype => Ok(Values::Own(bytes.to_vec())),
         // Floats without a type of their own in numpy are saved as their bits.
-        Stored::As(stored) if unsigned(stored) && dtype.is_float() && dtype.bits() == stored.bits() => {
+        Elements::Known(stored) if unsigned(stored) && dtype.is_float() && dtype.bits() == stored.bits() => {
             Ok(Values::Own(bytes.to_vec()))
         }
-        Stored::As(DType::U8) if dtype == DType::Fp4E2M1 => {
+        Elements::Known(DType::U8) if dtype == DType::Fp4E2M1 => {
             let pairs = bytes.chunks(2).map(|pair| pair[0] & 15 | pair.get(1).map_or(0, |high| high << 4));
             Ok(Values::Own(pairs.collect()))
         }
-        Stored::Raw(size) if size.checked_mul(8) == Some(dtype.bits().into()) => {
+        Elements::Raw(size) if size.checked_mul(8) == Some(dtype.bits().into()) => {
             Ok(Values::Own(bytes.to_vec()))
         }
-        Stored::Raw(bytes) => Err(ValuesError::RawWidth { bytes, dtype }),
-        Stored::F64 if dtype.is_float() => {
+        Elements::Raw(bytes) => Err(ValuesError::RawWidth { bytes, dtype }),
+        Elements::F64 if dtype.is_float() => {
             let narrowed = bytes
                 .as_chunks::<8>()
                 .0
@@ -135,12 +98,12 @@ pub(super) fn convert(
                 .flat_map(|raw| (f64::from_le_bytes(*raw) as f32).to_le_bytes());
             Ok(Values::F32(narrowed.collect()))
         }
-        Stored::As(stored) if stored.is_float() && dtype.is_float() => {
+        Elements::Known(stored) if stored.is_float() && dtype.is_float() => {
             let wide =
                 |index| element(stored, bytes, index).map_or(f32::NAN, |number| number.as_f64() as f32);
             Ok(Values::F32((0..elements).flat_map(|index| wide(index).to_le_bytes()).collect()))
         }
-        Stored::As(stored) if !stored.is_float() && !dtype.is_float() => {
+        Elements::Known(stored) if !stored.is_float() && !dtype.is_float() => {
             integers(bytes, stored, dtype, elements)
         }
         _ => Err(ValuesError::OtherKind { dtype }),
@@ -178,16 +141,19 @@ mod tests {
         let i64s: Vec<u8> = [7i64, -1].iter().flat_map(|v| v.to_le_bytes()).collect();
         let form =
             |bytes: &[u8], stored, dtype, count| convert(bytes, stored, Some(count), dtype, count).unwrap();
-        assert_eq!(form(&f64s, Stored::F64, DType::Bf16, 2), Values::F32(f32s.clone()));
-        assert_eq!(form(&f32s, Stored::As(DType::F32), DType::F32, 2), Values::Own(f32s.clone()));
-        assert_eq!(form(&i64s, Stored::As(DType::I64), DType::I8, 2), Values::Own(vec![7, 0xff]));
-        assert_eq!(form(&[1, 2, 3], Stored::As(DType::U8), DType::Fp4E2M1, 3), Values::Own(vec![0x21, 0x03]));
+        assert_eq!(form(&f64s, Elements::F64, DType::Bf16, 2), Values::F32(f32s.clone()));
+        assert_eq!(form(&f32s, Elements::Known(DType::F32), DType::F32, 2), Values::Own(f32s.clone()));
+        assert_eq!(form(&i64s, Elements::Known(DType::I64), DType::I8, 2), Values::Own(vec![7, 0xff]));
+        assert_eq!(
+            form(&[1, 2, 3], Elements::Known(DType::U8), DType::Fp4E2M1, 3),
+            Values::Own(vec![0x21, 0x03])
+        );
     }
 
     #[test]
     fn numbers_that_do_not_fit_are_refused_with_the_reason() {
         let refused = |bytes: &[u8], stored, count, dtype, elements| {
-            convert(bytes, Stored::As(stored), Some(count), dtype, elements).unwrap_err().to_string()
+            convert(bytes, Elements::Known(stored), Some(count), dtype, elements).unwrap_err().to_string()
         };
         let i64s: Vec<u8> = [7i64, -1].iter().flat_map(|v| v.to_le_bytes()).collect();
         assert_eq!(refused(&i64s, DType::I64, 2, DType::U8, 2), "element 1 is -1, which UINT8 does not hold");

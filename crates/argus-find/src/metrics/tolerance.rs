@@ -36,7 +36,7 @@ enum Origin {
     Default { dtype: DType, reduction: Option<u64> },
 }
 
-/// A tolerance that would accept everything, nothing, or make no sense.
+/// A tolerance that would accept everything or nothing, or that is not a number.
 #[derive(Clone, Debug, PartialEq, Error)]
 pub enum ToleranceError {
     #[error("{which} is {value}; a tolerance must be a finite number of at least 0")]

@@ -14,9 +14,12 @@ use crate::verdict::Verdict;
 
 /// Said of tasks whose outputs, if there are any, are whatever they had written when the run ended.
 fn did_not_end(task: &Task) -> String {
-    let started = task.dispatch.is_some() || !task.inputs.is_empty() || !task.outputs.is_empty();
-    if started { "it was running when the run ended" } else { "it had not started when the run ended" }
-        .to_owned()
+    if task.has_started() {
+        "it was running when the run ended"
+    } else {
+        "it had not started when the run ended"
+    }
+    .to_owned()
 }
 
 /// A task of which nothing was compared yet, with the records of it that are damaged.
@@ -30,6 +33,7 @@ fn begin(subject: Side<'_>, at: usize) -> TaskFinding {
         damage: damage(subject.dump, subject.tasks.get(at)),
         supplied: true,
         lacking: false,
+        idle: subject.tasks.get(at).is_idle(),
     }
 }
 

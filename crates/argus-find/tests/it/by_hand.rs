@@ -3,7 +3,8 @@
 use std::path::Path;
 
 use argus_abi::capture::{
-    ArgumentEntry, ENTRY_MAGIC, ENTRY_VERSION, EdgesEntry, EntryHeader, TaskEntry, argument_flags, what,
+    ArgumentEntry, ENTRY_MAGIC, ENTRY_VERSION, EdgesEntry, EntryHeader, TaskEntry, TaskFields,
+    argument_flags, what,
 };
 use argus_abi::{CoreType, DType, EdgeReason, Role, Stage, TaskState};
 use argus_dump::read::Dump;
@@ -106,15 +107,18 @@ pub fn write_stages(directory: &Path, tasks: &[TaskSpec], stages: &[Stage], end:
         writer
             .task(&TaskEntry {
                 header: header(what::TASK),
-                task_id: task.id,
-                func_ids: [task.kernel as i32, -1, -1],
-                blocks: 1,
-                dispatch_order: order as u64,
-                dispatched_ns: order as u64 * 10,
-                finished_ns: order as u64 * 10 + 5,
-                tensors: task.args.len() as u16,
-                state: if task.running { TaskState::Running } else { TaskState::Completed } as u8,
-                ..zerocopy::FromZeros::new_zeroed()
+                task: TaskFields {
+                    task_id: task.id,
+                    func_ids: [task.kernel as i32, -1, -1],
+                    blocks: 1,
+                    dispatch_order: order as u64,
+                    dispatched_ns: order as u64 * 10,
+                    finished_ns: order as u64 * 10 + 5,
+                    tensors: task.args.len() as u16,
+                    state: if task.running { TaskState::Running } else { TaskState::Completed } as u8,
+                    ..zerocopy::FromZeros::new_zeroed()
+                },
+                reserved: [0; 16],
             })
             .unwrap();
     }

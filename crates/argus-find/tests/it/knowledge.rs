@@ -102,6 +102,14 @@ fn without_inputs_nothing_is_introduced_and_no_inputs_are_called_equal() {
     let sides = [Side { dump: &bad, tasks: &tasks[0] }, Side { dump: &good, tasks: &tasks[1] }];
     let parting = part(&sides);
     assert_eq!((parting.begins.len(), parting.open.len(), parting.differs()), (0, 2, true));
+    // The same with arrays instead of a run: every task before it is right, and still what it was given is not known.
+    let folder = tempfile::tempdir().unwrap();
+    for (name, values) in [("0x1_1.npy", RIGHT.0), ("0x2_1.npy", RIGHT.1), ("0x3_1.npy", RIGHT.2)] {
+        golden(folder.path(), name, &values);
+    }
+    let with_arrays = self::told(&bad, &Expectation::Golden(&Folder::open(folder.path()).unwrap()));
+    assert_eq!(with_arrays.counts.introduced, 0, "{:?}", verdicts(&with_arrays));
+    assert_eq!(with_arrays.first_wrong[0].verdict, "here_or_upstream");
     // Captured on one side only is not captured.
     let (three, four) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
     let whole = write(three.path(), &diamond(RIGHT.0, RIGHT.1, RIGHT.2));

@@ -124,7 +124,7 @@ fn first_means_first_by_dependency_not_by_file() {
 }
 
 #[test]
-fn memory_that_is_used_again_accuses_nobody() {
+fn memory_that_is_used_again_accuses_no_task() {
     let specs = vec![
         task(1, 0, vec![input(0x100, &[1.0, 2.0]), output(0x200, &[2.0, 5.0])], &[]),
         // The same memory, written anew by a task that is right and read nothing wrong.

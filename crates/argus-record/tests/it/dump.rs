@@ -67,8 +67,14 @@ impl Dump {
         let journal = Journal::open(&directory.join(JOURNAL_FILE)).unwrap();
         assert_eq!(journal.tail(), Tail::Ended, "the journal of a finished dump has its end");
         assert_eq!(manifest["stored_bytes"], bin.len(), "nothing but payloads is in the payload file");
-        let records: Vec<Record> =
+        let mut records: Vec<Record> =
             manifest["tensors"].as_array().unwrap().iter().map(|item| record(item, &bin)).collect();
+        let tasks = graph["tasks"].as_array().unwrap().iter();
+        let blocks: BTreeMap<u64, u64> =
+            tasks.filter_map(|task| Some((word(&task["task_id"]), task["blocks"].as_u64()?))).collect();
+        for record in &mut records {
+            record.blocks = blocks.get(&record.task).copied().unwrap_or(0);
+        }
         let dump = Dump { manifest, graph, run, journal, records };
         dump.check_journal(&bin);
         dump.check_counts();
@@ -218,7 +224,8 @@ fn record(item: &Value, bin: &[u8]) -> Record {
         payload: stored.then(|| bin[offset..offset + size].to_vec()),
         partial: item["partial"] == true,
         funcs: funcs.unwrap_or_default(),
-        blocks: item["blocks"].as_u64().unwrap_or(0),
+        // graph.json tells, see `Dump::read`.
+        blocks: 0,
         json: item.clone(),
     }
 }

@@ -40,7 +40,7 @@ impl Flag {
     fn wait(&self) {
         let start = Instant::now();
         while !self.is_set() {
-            assert!(start.elapsed() < Duration::from_secs(20), "nobody set the flag");
+            assert!(start.elapsed() < Duration::from_secs(20), "the flag was never set");
             std::thread::sleep(Duration::from_micros(200));
         }
     }

@@ -201,7 +201,7 @@ fn what_does_not_fit_is_refused_and_never_believed() {
     let y = || floats(1, Role::Input, &[2], Some(&two));
     let z = || floats(2, Role::Output, &[2], None);
     assert!(call(&["QK"], &[x(), y(), z()]).contains("no reference for a task of the kernels QK"));
-    assert!(call(&["add"], &[x(), y()]).contains("the result is missing"));
+    assert!(call(&["add"], &[x(), y()]).contains("no argument was captured for 'result'"));
     assert!(call(&["add"], &[x(), Argument { before: None, ..y() }, z()]).contains("has no captured bytes"));
     assert!(
         call(&["add"], &[x(), Argument { dtype: DType::I32, ..y() }, z()]).contains("INT32, not FLOAT32")

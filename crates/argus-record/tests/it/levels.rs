@@ -182,7 +182,7 @@ fn an_empty_tensor_has_a_record_with_an_empty_payload() {
     }
 }
 
-/// `number` is of no type that anybody said; both ways to add a scalar must come out.
+/// The type of `number` is not stated; both ways to add a scalar must come out.
 #[test]
 fn scalars_are_recorded_with_the_type_they_were_given() {
     let orchestration = trb(|trb, args| {

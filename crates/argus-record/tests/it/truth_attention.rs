@@ -379,7 +379,7 @@ fn case_small1_has_the_records_views_and_scalars_of_the_specification() {
             if block == 0 {
                 for arg in [3, 4, 5] {
                     let state = found[&(ids[3], Before, arg)].payload.as_ref().unwrap();
-                    assert!(state.iter().all(|&byte| byte == 0xFF), "nobody has written the state yet");
+                    assert!(state.iter().all(|&byte| byte == 0xFF), "the state is not written yet");
                 }
             }
         }

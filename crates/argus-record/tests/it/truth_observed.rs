@@ -118,7 +118,7 @@ fn dumps_hold_what_kernels_found_and_left() {
                 // Each call is some task's: addresses come again, so it is used up when found.
                 let place = calls.iter().position(|(func, call)| *funcs[0] == *func && agrees(call));
                 let place =
-                    place.unwrap_or_else(|| panic!("{}: nobody saw what is said of {task}", scene.name));
+                    place.unwrap_or_else(|| panic!("{}: no kernel saw what is said of {task}", scene.name));
                 calls.swap_remove(place);
                 tasks += 1;
             }

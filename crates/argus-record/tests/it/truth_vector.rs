@@ -34,10 +34,10 @@ fn vector_example_on_rings_is_dumped_as_the_references_compute_it() {
     let inner = 0x1_0000_0000;
     model.run(task(0, &ADD), &[A::In(a), A::In(b), A::Out(c.clone())], binary(reference::add));
     for (id, value, to) in [(inner, 1.0, &d), (inner + 1, 2.0, &e)] {
-        let args = [A::In(c.clone()), A::Out(to.clone()), float(value), number(3)];
+        let args = [A::In(c.clone()), A::Out(to.clone()), float(value), A::Scalar(DType::U32, 3)];
         model.run(task(id, &ADD_SCALAR), &args, plus(value));
     }
-    let args = [A::In(d), A::In(e), A::Out(g.clone()), number(3)];
+    let args = [A::In(d), A::In(e), A::Out(g.clone()), A::Scalar(DType::U32, 3)];
     model.run(task(inner + 2, &MUL), &args, binary(reference::mul));
     model.run(task(inner + 3, &ADD), &[A::In(g), A::In(c), A::Out(f)], binary(reference::add));
     assert_eq!((model.expected.len(), model.payload_bytes()), (18, 851_968));
@@ -60,9 +60,9 @@ fn vector_example_built_on_the_host_is_dumped_as_the_references_compute_it() {
     subject.assert_true(&model);
 }
 
-/// The records of `dump_tensor_example` as the issue lists them, by hand.
+/// The records of `dump_tensor_example` by hand.
 #[test]
-fn dump_tensor_example_holds_the_values_of_the_issue_on_every_runtime() {
+fn dump_tensor_example_holds_the_values_computed_by_hand_on_every_runtime() {
     use Stage::{AfterCompletion as After, BeforeDispatch as Before};
     for runtime in RuntimeKind::ALL {
         let subject = Subject::scene("dump_tensor_example", "default", runtime);

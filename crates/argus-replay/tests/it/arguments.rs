@@ -323,7 +323,7 @@ fn shape_of(task: &CapturedTask) -> Vec<u32> {
 }
 
 #[test]
-fn a_slot_that_nobody_captured_is_named() {
+fn a_slot_that_was_not_captured_is_named() {
     let (case, runtime) =
         argus_scenes::scene("dump_tensor_example").unwrap().case(None, Some(RuntimeKind::Trb)).unwrap();
     let request = RecordRequest { selectors: vec!["kind=tensor".into()], ..RecordRequest::default() };

@@ -57,7 +57,7 @@ fn a_kernel_that_does_not_end_is_given_up() {
 }
 
 #[test]
-fn a_host_built_task_that_nobody_described_says_what_to_do() {
+fn a_host_built_task_without_a_description_says_what_to_do() {
     let (recorded, task) = failed("faulting_kernel", RuntimeKind::Hbg);
     let error = replay(&task, &recorded.code.kernels, &A2A3SIM, &Options::default(), 1).unwrap_err();
     let text = with_causes(&error);

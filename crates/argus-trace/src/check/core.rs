@@ -3,6 +3,8 @@
 use std::collections::BTreeMap;
 use std::io::Read;
 
+use rustc_hash::FxHashMap;
+
 use crate::check::Rule;
 use crate::check::broken::rule;
 use crate::check::events::{self, Event, Label, need, picoseconds};
@@ -38,14 +40,15 @@ struct Thread {
 pub(super) fn read(reader: impl Read, core: &str, seen: &TraceFacts) -> Rule {
     let mut threads: BTreeMap<(u64, u64), Thread> = BTreeMap::new();
     let mut names: BTreeMap<u64, u32> = BTreeMap::new();
-    let mut arrows: BTreeMap<String, [Option<u64>; 2]> = BTreeMap::new();
+    let mut arrows: FxHashMap<String, [Option<u64>; 2]> = FxHashMap::default();
     events::read(reader, 1, &mut |event| {
-        let phase = need(event.ph.as_deref(), "ph")?.to_owned();
-        match phase.as_str() {
+        let phase = need(event.ph.clone(), "ph")?;
+        match &*phase {
             "M" => metadata(&event, &mut threads, &mut names),
             "X" => slice(&event, &mut threads),
             "s" | "t" => {
-                let label = |label: Option<&Label>| Rule::Ok(need(label, "pid or tid")?.text()?.to_owned());
+                let label =
+                    |label: Option<&Label<'_>>| Rule::Ok(need(label, "pid or tid")?.text()?.to_owned());
                 let (pid, tid) = (label(event.pid.as_ref())?, label(event.tid.as_ref())?);
                 let place =
                     (pid.parse().map_err(|_| "an arrow's pid")?, tid.parse().map_err(|_| "an arrow's tid")?);
@@ -53,8 +56,8 @@ pub(super) fn read(reader: impl Read, core: &str, seen: &TraceFacts) -> Rule {
                     return Err(rule!("an arrow on {pid} {tid}, where nothing is"));
                 }
                 let time = picoseconds(need(event.ts, "ts")?)?;
-                let ends = arrows.entry(need(event.id.clone(), "id")?).or_default();
-                if ends[usize::from(phase == "t")].replace(time).is_some() {
+                let ends = arrows.entry(need(event.id.as_deref(), "id")?.to_owned()).or_default();
+                if ends[usize::from(*phase == *"t")].replace(time).is_some() {
                     return Err("an arrow has an end twice".into());
                 }
                 Ok(())
@@ -62,11 +65,10 @@ pub(super) fn read(reader: impl Read, core: &str, seen: &TraceFacts) -> Rule {
             other => Err(rule!("phase {other}")),
         }
     })?;
-    for (id, ends) in &arrows {
-        match ends {
-            [Some(leaves), Some(arrives)] if leaves <= arrives => {}
-            _ => return Err(rule!("arrow {id} has one end or goes back in time")),
-        }
+    let whole = |ends: &[Option<u64>; 2]| matches!(ends, [Some(leaves), Some(arrives)] if leaves <= arrives);
+    // Of several the first by name, so that the same file is always told the same.
+    if let Some((id, _)) = arrows.iter().filter(|(_, ends)| !whole(ends)).min_by_key(|(id, _)| *id) {
+        return Err(rule!("arrow {id} has one end or goes back in time"));
     }
     let mut tracks: BTreeMap<u64, (u64, u64)> = BTreeMap::new();
     for ((pid, tid), thread) in &threads {
@@ -96,7 +98,7 @@ pub(super) fn read(reader: impl Read, core: &str, seen: &TraceFacts) -> Rule {
 }
 
 fn metadata(
-    event: &Event,
+    event: &Event<'_>,
     threads: &mut BTreeMap<(u64, u64), Thread>,
     names: &mut BTreeMap<u64, u32>,
 ) -> Rule {
@@ -108,7 +110,7 @@ fn metadata(
     let good = match name {
         "process_name" => args.name.as_deref() == Some(track),
         "process_sort_index" => args.sort_index == Some(pid),
-        "thread_name" => args.name == Some(format!("{track}_{tid}")),
+        "thread_name" => args.name.as_deref() == Some(&format!("{track}_{tid}")),
         "thread_sort_index" => args.sort_index == Some(tid),
         _ => false,
     };
@@ -123,7 +125,7 @@ fn metadata(
     Ok(())
 }
 
-fn slice(event: &Event, threads: &mut BTreeMap<(u64, u64), Thread>) -> Rule {
+fn slice(event: &Event<'_>, threads: &mut BTreeMap<(u64, u64), Thread>) -> Rule {
     let place = (need(event.pid.as_ref(), "pid")?.number()?, need(event.tid.as_ref(), "tid")?.number()?);
     let args = need(event.args.as_ref(), "args")?;
     parse_hex(need(args.pc_addr.as_deref(), "pc_addr")?)?;

@@ -1,54 +1,123 @@
 //! A trace file, event by event. Only the envelope and the form of an event are judged here.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::io::Read;
+use std::ops::Deref;
 
-use argus_facts::with_causes;
 use serde::Deserialize;
-use serde::de::{
-    self, DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor,
-};
+use serde::de::{self, DeserializeOwned, DeserializeSeed, Deserializer, IgnoredAny, MapAccess, Visitor};
 
 use crate::check::broken::rule;
+use crate::check::window::Window;
 use crate::check::{FilePlace, Rule};
+
+/// A text, where it lies in the file if it can stay there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct Text<'a>(Cow<'a, str>);
+
+impl Deref for Text<'_> {
+    type Target = str;
+
+    fn deref(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for Text<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl<'de: 'a, 'a> Deserialize<'de> for Text<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Text<'a>, D::Error> {
+        struct Any;
+
+        impl<'de> Visitor<'de> for Any {
+            type Value = Text<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a string")
+            }
+
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Text<'de>, E> {
+                Ok(Text(Cow::Borrowed(text)))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Text<'de>, E> {
+                Ok(Text(Cow::Owned(text.to_owned())))
+            }
+        }
+
+        deserializer.deserialize_str(Any)
+    }
+}
 
 /// One event, with nothing but what real files have.
 #[derive(Debug, Default)]
-pub(super) struct Event {
-    pub args: Option<Args>,
-    pub cat: Option<String>,
-    pub cname: Option<String>,
+pub(super) struct Event<'a> {
+    pub args: Option<Args<'a>>,
+    pub cat: Option<Text<'a>>,
+    pub cname: Option<Text<'a>>,
     pub dur: Option<f64>,
-    pub id: Option<String>,
-    pub name: Option<String>,
-    pub ph: Option<String>,
-    pub pid: Option<Label>,
-    pub tid: Option<Label>,
+    pub id: Option<Text<'a>>,
+    pub name: Option<Text<'a>>,
+    pub ph: Option<Text<'a>>,
+    pub pid: Option<Label<'a>>,
+    pub tid: Option<Label<'a>>,
     pub ts: Option<f64>,
 }
 
 #[derive(Debug, Default, Deserialize)]
-#[serde(deny_unknown_fields)]
-pub(super) struct Args {
-    pub code: Option<String>,
-    pub detail: Option<String>,
-    pub pc_addr: Option<String>,
-    pub process_bytes: Option<String>,
+#[serde(deny_unknown_fields, bound(deserialize = "'de: 'a"))]
+pub(super) struct Args<'a> {
+    pub code: Option<Text<'a>>,
+    pub detail: Option<Text<'a>>,
+    pub pc_addr: Option<Text<'a>>,
+    pub process_bytes: Option<Text<'a>>,
     pub sort_index: Option<u64>,
-    pub name: Option<String>,
+    pub name: Option<Text<'a>>,
     #[serde(rename = "throughput(MB/s)")]
     pub throughput: Option<f64>,
 }
 
 /// A process or a thread.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
-#[serde(untagged)]
-pub(super) enum Label {
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Label<'a> {
     Number(u64),
-    Text(String),
+    Text(Text<'a>),
 }
 
-impl Label {
+impl<'de: 'a, 'a> Deserialize<'de> for Label<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Label<'a>, D::Error> {
+        struct Any;
+
+        impl<'de> Visitor<'de> for Any {
+            type Value = Label<'de>;
+
+            fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str("a name or a number")
+            }
+
+            fn visit_u64<E>(self, number: u64) -> Result<Label<'de>, E> {
+                Ok(Label::Number(number))
+            }
+
+            fn visit_borrowed_str<E>(self, text: &'de str) -> Result<Label<'de>, E> {
+                Ok(Label::Text(Text(Cow::Borrowed(text))))
+            }
+
+            fn visit_str<E>(self, text: &str) -> Result<Label<'de>, E> {
+                Ok(Label::Text(Text(Cow::Owned(text.to_owned()))))
+            }
+        }
+
+        deserializer.deserialize_any(Any)
+    }
+}
+
+impl Label<'_> {
     pub fn text(&self) -> Rule<&str> {
         match self {
             Label::Text(text) if !text.is_empty() => Ok(text),
@@ -71,41 +140,54 @@ pub(super) fn picoseconds(us: f64) -> Rule<u64> {
 }
 
 /// Reads a whole trace. The envelope's keys must come in the order that makes readers see a simulation.
-pub(super) fn read(reader: impl Read, schema: u64, handle: &mut dyn FnMut(Event) -> Rule) -> Rule {
+pub(super) fn read(reader: impl Read, schema: u64, handle: &mut dyn FnMut(Event<'_>) -> Rule) -> Rule {
     const KEYS: [&str; 4] = ["displayTimeUnit", "profilingType", "schemaVersion", "traceEvents"];
-    read_envelope(reader, &KEYS, schema, handle)
+    read_envelope(reader, &KEYS, schema, &mut |text| handle(serde_json::from_slice(text)?))
 }
 
 /// Reads Chrome's trace events, which need not be a simulation.
 pub(super) fn read_list<E: DeserializeOwned>(reader: impl Read, handle: &mut dyn FnMut(E) -> Rule) -> Rule {
-    read_envelope(reader, &["displayTimeUnit", "traceEvents"], 0, handle)
+    const KEYS: [&str; 2] = ["displayTimeUnit", "traceEvents"];
+    read_envelope(reader, &KEYS, 0, &mut |text| handle(serde_json::from_slice(text)?))
 }
 
-fn read_envelope<E: DeserializeOwned>(
+/// Cuts the list of events into its items, which are parsed one by one where they lie. What stands around them is parsed as
+/// if the list were empty.
+fn read_envelope(
     reader: impl Read,
     keys: &'static [&'static str],
     schema: u64,
-    handle: &mut dyn FnMut(E) -> Rule,
+    handle: &mut dyn FnMut(&[u8]) -> Rule,
 ) -> Rule {
-    let mut deserializer = serde_json::Deserializer::from_reader(reader);
-    let mut count = 0;
-    let mut counted = |event| {
-        count += 1;
-        handle(event).map_err(|broken| broken.at(FilePlace::Event(count)))
+    let envelope = |text: &[u8]| -> Rule {
+        let mut deserializer = serde_json::Deserializer::from_slice(text);
+        Envelope { keys, schema }.deserialize(&mut deserializer)?;
+        Ok(deserializer.end()?)
     };
-    let envelope = Envelope { keys, schema, handle: &mut counted };
-    envelope.deserialize(&mut deserializer)?;
-    deserializer.end()?;
+    let mut text = Window::new(reader);
+    let mut around = text.head()?;
+    if !around.ends_with(b"[") {
+        // There is no list: what is there tells what is wrong.
+        return envelope(&around).and(Err("there are no events".into()));
+    }
+    envelope(&[&around[..], b"]}"].concat())?;
+    let mut count = 0;
+    while let Some(item) = text.item(count == 0)? {
+        count += 1;
+        handle(item).map_err(|broken| broken.at(FilePlace::Event(count)))?;
+    }
+    text.rest(&mut around)?;
+    envelope(&around)?;
     if count == 0 { Err("there are no events".into()) } else { Ok(()) }
 }
 
-struct Envelope<'a, E> {
+/// What stands around the events.
+struct Envelope {
     keys: &'static [&'static str],
     schema: u64,
-    handle: &'a mut dyn FnMut(E) -> Rule,
 }
 
-impl<'de, E: DeserializeOwned> DeserializeSeed<'de> for Envelope<'_, E> {
+impl<'de> DeserializeSeed<'de> for Envelope {
     type Value = ();
 
     fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
@@ -113,14 +195,14 @@ impl<'de, E: DeserializeOwned> DeserializeSeed<'de> for Envelope<'_, E> {
     }
 }
 
-impl<'de, E: DeserializeOwned> Visitor<'de> for Envelope<'_, E> {
+impl<'de> Visitor<'de> for Envelope {
     type Value = ();
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("an object with traceEvents")
     }
 
-    fn visit_map<M: MapAccess<'de>>(mut self, mut map: M) -> Result<(), M::Error> {
+    fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<(), M::Error> {
         for &key in self.keys {
             let found: Option<String> = map.next_key()?;
             if found.as_deref() != Some(key) {
@@ -129,7 +211,7 @@ impl<'de, E: DeserializeOwned> Visitor<'de> for Envelope<'_, E> {
             }
             let (value, good) = match key {
                 "traceEvents" => {
-                    map.next_value_seed(List { handle: &mut self.handle })?;
+                    let _empty: [(); 0] = map.next_value()?;
                     continue;
                 }
                 "schemaVersion" => {
@@ -153,52 +235,25 @@ impl<'de, E: DeserializeOwned> Visitor<'de> for Envelope<'_, E> {
     }
 }
 
-struct List<'a, 'b, E> {
-    handle: &'a mut &'b mut dyn FnMut(E) -> Rule,
-}
-
-impl<'de, E: DeserializeOwned> DeserializeSeed<'de> for List<'_, '_, E> {
-    type Value = ();
-
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(), D::Error> {
-        deserializer.deserialize_seq(self)
-    }
-}
-
-impl<'de, E: DeserializeOwned> Visitor<'de> for List<'_, '_, E> {
-    type Value = ();
-
-    fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str("a list of events")
-    }
-
-    fn visit_seq<S: SeqAccess<'de>>(self, mut seq: S) -> Result<(), S::Error> {
-        while let Some(event) = seq.next_element::<E>()? {
-            (self.handle)(event).map_err(|broken| de::Error::custom(with_causes(&broken)))?;
-        }
-        Ok(())
-    }
-}
-
-impl<'de> Deserialize<'de> for Event {
-    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Event, D::Error> {
+impl<'de: 'a, 'a> Deserialize<'de> for Event<'a> {
+    fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Event<'a>, D::Error> {
         struct Keys;
 
         impl<'de> Visitor<'de> for Keys {
-            type Value = Event;
+            type Value = Event<'de>;
 
             fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
                 f.write_str("an event")
             }
 
-            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Event, M::Error> {
+            fn visit_map<M: MapAccess<'de>>(self, mut map: M) -> Result<Event<'de>, M::Error> {
                 let mut event = Event::default();
-                let mut last = String::new();
-                while let Some(key) = map.next_key::<String>()? {
-                    if key <= last {
+                let mut last = Text::default();
+                while let Some(key) = map.next_key::<Text<'de>>()? {
+                    if *key <= *last {
                         return Err(de::Error::custom(format!("key {key} of an event stands behind {last}")));
                     }
-                    match key.as_str() {
+                    match &*key {
                         "args" => event.args = Some(map.next_value()?),
                         "cat" => event.cat = Some(map.next_value()?),
                         "cname" => event.cname = Some(map.next_value()?),

@@ -5,9 +5,9 @@ use std::hash::{Hash, Hasher};
 
 use rustc_hash::{FxHashMap, FxHasher};
 
-use crate::check::Rule;
 use crate::check::broken::rule;
 use crate::check::events::{Args, Event, need, picoseconds};
+use crate::check::{Broken, Rule};
 
 /// Tracks with their place and their colour.
 const LANES: &[(&str, u64, &str)] = &[
@@ -46,7 +46,7 @@ pub(super) struct Track {
 
 #[derive(Debug)]
 struct Open {
-    name: String,
+    name: &'static str,
     id: String,
     start: u64,
     pc: u64,
@@ -71,20 +71,84 @@ pub(super) struct Moved {
     pub bytes: u64,
 }
 
-/// Both ends of a flag pair, as slices and as arrow.
+/// Both ends of a flag pair, as slices and as arrow: where and when.
 #[derive(Debug, Default)]
 struct Flow {
-    set: Option<(String, String, u64)>,
-    wait: Option<(String, String, u64)>,
-    leaves: Option<(String, String, u64)>,
-    arrives: Option<(String, String, u64)>,
+    set: Option<(Spot, u64)>,
+    wait: Option<(Spot, u64)>,
+    leaves: Option<(Spot, u64)>,
+    arrives: Option<(Spot, u64)>,
     cat: Option<String>,
     detail: Option<String>,
 }
 
-/// All that `trace.json` says.
+/// A track of a core, by numbers: events are many, tracks are few.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Spot {
+    core: u32,
+    track: u32,
+}
+
+/// What is known of tracks while events come in.
+#[derive(Default)]
+struct Spots {
+    /// Numbers of a core and of its tracks by name.
+    by_name: FxHashMap<String, (u32, FxHashMap<String, u32>)>,
+    cores: Vec<String>,
+    /// The core's number, the name and the sums.
+    tracks: Vec<(u32, String, Track)>,
+    addresses: FxHashMap<(u32, u64), Address>,
+    /// Of each core what was moved from where to where.
+    moved: Vec<Vec<(String, String, Moved)>>,
+}
+
+impl Spots {
+    fn of(&mut self, event: &Event<'_>) -> Rule<Spot> {
+        let core = need(event.pid.as_ref(), "pid")?.text()?;
+        let track = need(event.tid.as_ref(), "tid")?.text()?;
+        if let Some((core, tracks)) = self.by_name.get(core)
+            && let Some(&track) = tracks.get(track)
+        {
+            return Ok(Spot { core: *core, track });
+        }
+        core_rank(core)?;
+        let (number, tracks) = self.by_name.entry(core.to_owned()).or_insert_with(|| {
+            self.cores.push(core.to_owned());
+            self.moved.push(Vec::new());
+            (self.cores.len() as u32 - 1, FxHashMap::default())
+        });
+        let spot = Spot { core: *number, track: self.tracks.len() as u32 };
+        tracks.insert(track.to_owned(), spot.track);
+        self.tracks.push((spot.core, track.to_owned(), Track::default()));
+        Ok(spot)
+    }
+
+    fn core(&self, spot: Spot) -> &str {
+        &self.cores[spot.core as usize]
+    }
+
+    fn track(&self, spot: Spot) -> &str {
+        &self.tracks[spot.track as usize].1
+    }
+
+    fn state(&mut self, spot: Spot) -> &mut Track {
+        &mut self.tracks[spot.track as usize].2
+    }
+
+    fn moved(&mut self, spot: Spot, from: &str, to: &str) -> &mut Moved {
+        let all = &mut self.moved[spot.core as usize];
+        let at = all.iter().position(|known| known.0 == from && known.1 == to).unwrap_or_else(|| {
+            all.push((from.to_owned(), to.to_owned(), Moved::default()));
+            all.len() - 1
+        });
+        &mut all[at].2
+    }
+}
+
+/// All that `trace.json` says. The sums are there once it was read to its end.
 pub(super) struct TraceFacts {
     pub mhz: f64,
+    spots: Spots,
     /// By core and track.
     pub tracks: BTreeMap<(String, String), Track>,
     /// By core and address.
@@ -113,6 +177,7 @@ impl TraceFacts {
     pub fn new(mhz: f64) -> TraceFacts {
         TraceFacts {
             mhz,
+            spots: Spots::default(),
             tracks: BTreeMap::new(),
             addresses: BTreeMap::new(),
             sorted_cores: BTreeMap::new(),
@@ -152,122 +217,137 @@ impl TraceFacts {
         tracks.map(|((_, track), sums)| (track.as_str(), sums))
     }
 
-    pub fn event(&mut self, event: Event) -> Rule {
+    pub fn event(&mut self, event: Event<'_>) -> Rule {
         self.digest = digest(self.digest, &event);
-        let phase = need(event.ph.as_deref(), "ph")?.to_owned();
-        match phase.as_str() {
+        let phase = need(event.ph.clone(), "ph")?;
+        match &*phase {
             "X" => self.slice(event),
             "B" => self.begin(event),
             "E" => self.end(event),
-            "s" | "t" => self.flow(event, phase == "s"),
+            "s" | "t" => self.flow(event, *phase == *"s"),
             "C" => self.counter(event),
             "M" => self.metadata(event),
             other => Err(rule!("phase {other}, which readers drop")),
         }
     }
 
-    fn slice(&mut self, event: Event) -> Rule {
+    fn slice(&mut self, event: Event<'_>) -> Rule {
         let name = need(event.name.as_deref(), "name")?;
         check_mnemonic(name)?;
-        let track = place(&event)?;
-        let colour = track_row(&track.1)?.2;
+        let spot = self.spots.of(&event)?;
+        let colour = track_row(self.spots.track(spot))?.2;
         if event.cname.as_deref() != Some(colour) {
-            return Err(rule!("colour {:?} on track {}", event.cname, track.1));
+            let found = event.cname.as_deref();
+            return Err(rule!("colour {found:?} on track {}", self.spots.track(spot)));
         }
         let start = picoseconds(need(event.ts, "ts")?)?;
         let end = start + picoseconds(need(event.dur, "dur")?)?;
         let args = need(event.args.as_ref(), "args")?;
-        let pc = self.open_slice(&track, start, args)?;
-        self.close_slice(&track, pc, start, end);
+        let pc = self.open_slice(spot, start, args)?;
+        self.close_slice(spot, pc, start, end);
         Ok(())
     }
 
-    fn begin(&mut self, event: Event) -> Rule {
-        let name = need(event.name.clone(), "name")?;
-        let colour = match name.as_str() {
-            "SET_FLAG" | "set_event" => "black",
-            "WAIT_FLAG" | "wait_event" => "yellow",
-            other => return Err(rule!("B of {other}, which readers drop")),
+    fn begin(&mut self, event: Event<'_>) -> Rule {
+        let found = need(event.name.as_deref(), "name")?;
+        let Some(&name) = FLAGS.iter().find(|name| **name == found) else {
+            return Err(rule!("B of {found}, which readers drop"));
         };
+        let sets = sets(name);
+        let colour = if sets { "black" } else { "yellow" };
         if event.cname.as_deref() != Some(colour) {
-            return Err(rule!("colour {:?} of {name}", event.cname));
+            return Err(rule!("colour {:?} of {name}", event.cname.as_deref()));
         }
-        let track = place(&event)?;
-        track_row(&track.1)?;
+        let spot = self.spots.of(&event)?;
+        track_row(self.spots.track(spot))?;
         let start = picoseconds(need(event.ts, "ts")?)?;
-        let id = need(event.id, "id")?;
-        let args = need(event.args, "args")?;
-        let detail = need(args.detail.clone(), "detail")?;
-        let pc = self.open_slice(&track, start, &args)?;
-        let cross = matches!(name.as_str(), "set_event" | "wait_event");
-        let form = if cross { id.starts_with("intra_") } else { id.starts_with(&format!("{}_", track.0)) };
+        let id = need(event.id.as_deref(), "id")?;
+        let args = need(event.args.as_ref(), "args")?;
+        let detail = need(args.detail.as_deref(), "detail")?;
+        let pc = self.open_slice(spot, start, args)?;
+        let cross = matches!(name, "set_event" | "wait_event");
+        let core = self.spots.core(spot);
+        let form = match cross {
+            true => id.starts_with("intra_"),
+            false => id.strip_prefix(core).is_some_and(|rest| rest.starts_with('_')),
+        };
         if !form {
-            return Err(rule!("{name} on {} has id {id}", track.0));
+            return Err(rule!("{name} on {core} has id {id}"));
         }
         let last = if cross { "sync_id:" } else { "FLAGID:" };
-        let pipes = flag_pipes(&detail).filter(|_| detail.contains(last) && detail.ends_with(','));
+        let pipes = flag_pipes(detail).filter(|_| detail.contains(last) && detail.ends_with(','));
         let (set, wait) = pipes.ok_or_else(|| rule!("operands of a flag: {detail}"))?;
-        let partner = if colour == "black" { wait } else { set };
-        self.addresses.entry((track.0.clone(), pc)).or_default().partner = Some(partner.to_owned());
-        let flow = self.flows.entry(id.clone()).or_default();
-        if flow.detail.as_ref().is_some_and(|other| *other != detail) {
-            return Err(rule!("the flags of {id} have different operands"));
+        let partner = if sets { wait } else { set };
+        let address = self.spots.addresses.entry((spot.core, pc)).or_default();
+        if address.partner.as_deref() != Some(partner) {
+            address.partner = Some(partner.to_owned());
         }
-        flow.detail = Some(detail);
-        self.tracks.entry(track).or_default().open = Some(Open { name, id, start, pc });
+        let flow = self.flow_of(id);
+        match &flow.detail {
+            Some(other) if other != detail => {
+                return Err(rule!("the flags of {id} have different operands"));
+            }
+            Some(_) => {}
+            None => flow.detail = Some(detail.to_owned()),
+        }
+        self.spots.state(spot).open = Some(Open { name, id: id.to_owned(), start, pc });
         Ok(())
     }
 
-    fn end(&mut self, event: Event) -> Rule {
-        let track = place(&event)?;
+    /// The pair of flags with this id.
+    fn flow_of(&mut self, id: &str) -> &mut Flow {
+        self.flows.entry(id.to_owned()).or_default()
+    }
+
+    fn end(&mut self, event: Event<'_>) -> Rule {
+        let spot = self.spots.of(&event)?;
         let end = picoseconds(need(event.ts, "ts")?)?;
         let args = need(event.args, "args")?;
         if args.code.is_some() || args.detail.is_some() || args.pc_addr.is_some() {
             return Err("an E event has arguments".into());
         }
-        let state = self.tracks.entry(track.clone()).or_default();
-        let open = need(state.open.take(), "the B event of this E")?;
-        if event.name.as_deref() != Some(open.name.as_str()) || event.id.as_deref() != Some(open.id.as_str())
-        {
-            return Err(rule!("E of {:?} {:?} ends {} {}", event.name, event.id, open.name, open.id));
+        let open = need(self.spots.state(spot).open.take(), "the B event of this E")?;
+        if event.name.as_deref() != Some(open.name) || event.id.as_deref() != Some(open.id.as_str()) {
+            let (name, id) = (event.name.as_deref(), event.id.as_deref());
+            return Err(rule!("E of {name:?} {id:?} ends {} {}", open.name, open.id));
         }
         if end < open.start {
             return Err(rule!("{} {} ends before it begins", open.name, open.id));
         }
-        self.close_slice(&track, open.pc, open.start, end);
-        if matches!(open.name.as_str(), "WAIT_FLAG" | "wait_event") {
-            self.tracks.entry(track.clone()).or_default().wait_ps += end - open.start;
+        self.close_slice(spot, open.pc, open.start, end);
+        if !sets(open.name) {
+            self.spots.state(spot).wait_ps += end - open.start;
         }
-        let flow = self.flows.entry(open.id.clone()).or_default();
-        let sets = matches!(open.name.as_str(), "SET_FLAG" | "set_event");
-        let slot = if sets { &mut flow.set } else { &mut flow.wait };
-        if slot.replace((track.0, track.1, end)).is_some() {
+        let flow = self.flow_of(&open.id);
+        let slot = if sets(open.name) { &mut flow.set } else { &mut flow.wait };
+        if slot.replace((spot, end)).is_some() {
             return Err(rule!("{} has the id {} of another one", open.name, open.id));
         }
         Ok(())
     }
 
-    fn flow(&mut self, event: Event, leaves: bool) -> Rule {
-        let track = place(&event)?;
-        let (id, cat) = (need(event.id, "id")?, need(event.cat, "cat")?);
+    fn flow(&mut self, event: Event<'_>, leaves: bool) -> Rule {
+        let spot = self.spots.of(&event)?;
+        let (id, cat) = (need(event.id.as_deref(), "id")?, need(event.cat.as_deref(), "cat")?);
         if event.name.as_deref() != Some("flow") {
-            return Err(rule!("an arrow named {:?}", event.name));
+            return Err(rule!("an arrow named {:?}", event.name.as_deref()));
         }
         let time = picoseconds(need(event.ts, "ts")?)?;
-        let flow = self.flows.entry(id.clone()).or_default();
-        if flow.cat.as_ref().is_some_and(|other| *other != cat) {
-            return Err(rule!("the ends of arrow {id} differ in cat"));
+        let flow = self.flow_of(id);
+        match &flow.cat {
+            Some(other) if other != cat => return Err(rule!("the ends of arrow {id} differ in cat")),
+            Some(_) => {}
+            None => flow.cat = Some(cat.to_owned()),
         }
-        flow.cat = Some(cat);
         let slot = if leaves { &mut flow.leaves } else { &mut flow.arrives };
-        if slot.replace((track.0, track.1, time)).is_some() {
+        if slot.replace((spot, time)).is_some() {
             return Err(rule!("arrow {id} has an end twice"));
         }
         Ok(())
     }
 
-    fn counter(&mut self, event: Event) -> Rule {
-        let name = need(event.name, "name")?;
+    fn counter(&mut self, event: Event<'_>) -> Rule {
+        let name = need(event.name, "name")?.to_string();
         let known = ["GM_TO_UB", "GM_TO_L1", "GM_TO_TOTAL", "UB_TO_GM", "L1_TO_GM", "TOTAL_TO_GM"];
         if !known.contains(&name.as_str()) {
             return Err(rule!("a counter named {name}"));
@@ -294,12 +374,12 @@ impl TraceFacts {
         Ok(())
     }
 
-    fn metadata(&mut self, event: Event) -> Rule {
+    fn metadata(&mut self, event: Event<'_>) -> Rule {
         let name = need(event.name, "name")?;
         let core = need(event.pid, "pid")?.text()?.to_owned();
         let track = need(event.tid, "tid")?.text()?.to_owned();
         let sort = need(need(event.args, "args")?.sort_index, "sort_index")?;
-        match name.as_str() {
+        match &*name {
             "process_sort_index" if track == "NA" => {
                 if sort != core_rank(&core)? {
                     return Err(rule!("{core} has place {sort}"));
@@ -323,6 +403,7 @@ impl TraceFacts {
 
     /// Arrows and flags must meet, tracks must be named, counters must have moved what the slices moved.
     pub fn finish(&mut self) -> Rule {
+        self.sum_up();
         if let Some((track, _)) = self.tracks.iter().find(|(_, track)| track.open.is_some()) {
             return Err(rule!("a flag on {} of {} never ends", track.1, track.0));
         }
@@ -334,31 +415,71 @@ impl TraceFacts {
         if !cores.iter().copied().eq(self.sorted_cores.keys()) {
             return Err("the cores that are named are not those that are used".into());
         }
-        let flows: BTreeMap<_, _> = std::mem::take(&mut self.flows).into_iter().collect();
-        for (id, flow) in &flows {
-            match (&flow.set, &flow.wait, &flow.leaves, &flow.arrives) {
-                (Some(set), Some(wait), Some(leaves), Some(arrives)) => {
-                    if set != leaves || wait != arrives {
-                        return Err(rule!("arrow {id} does not end where its flags end"));
-                    }
-                    if leaves.2 > arrives.2 {
-                        return Err(rule!("arrow {id} goes back in time"));
-                    }
-                    let cat = format!("{}To{}", set.1, wait.1);
-                    if flow.cat.as_deref() != Some(cat.as_str()) {
-                        return Err(rule!("arrow {id} has cat {:?} instead of {cat}", flow.cat));
-                    }
-                    let cross = id.starts_with("intra_");
-                    if cross == (set.0 == wait.0) {
-                        return Err(rule!("arrow {id} goes from {} to {}", set.0, wait.0));
-                    }
-                    self.paired += 1;
+        // Of several that are wrong the first by name, so that the same file is always told the same.
+        let mut wrong: Option<(String, Broken)> = None;
+        #[expect(clippy::iter_over_hash_type, reason = "what comes of it does not depend on the order")]
+        for (id, flow) in std::mem::take(&mut self.flows) {
+            match self.check_flow(&id, &flow) {
+                Ok(true) => self.paired += 1,
+                Ok(false) => self.unpaired += 1,
+                Err(broken) if wrong.as_ref().is_none_or(|(first, _)| id < *first) => {
+                    wrong = Some((id, broken));
                 }
-                (Some(_), None, None, None) => self.unpaired += 1,
-                _ => return Err(rule!("arrow {id} or its flags are incomplete")),
+                Err(_) => {}
             }
         }
+        if let Some((_, broken)) = wrong {
+            return Err(broken);
+        }
         self.check_counters()
+    }
+
+    /// Whether a flag has met its partner.
+    fn check_flow(&self, id: &str, flow: &Flow) -> Rule<bool> {
+        match (flow.set, flow.wait, flow.leaves, flow.arrives) {
+            (Some(set), Some(wait), Some(leaves), Some(arrives)) => {
+                if set != leaves || wait != arrives {
+                    return Err(rule!("arrow {id} does not end where its flags end"));
+                }
+                if leaves.1 > arrives.1 {
+                    return Err(rule!("arrow {id} goes back in time"));
+                }
+                let (from, to) = (self.spots.track(set.0), self.spots.track(wait.0));
+                let cat = flow.cat.as_deref();
+                let fits = cat.and_then(|cat| cat.strip_prefix(from)?.strip_prefix("To")) == Some(to);
+                if !fits {
+                    return Err(rule!("arrow {id} has cat {cat:?} instead of {from}To{to}"));
+                }
+                let cross = id.starts_with("intra_");
+                if cross == (set.0.core == wait.0.core) {
+                    let (from, to) = (self.spots.core(set.0), self.spots.core(wait.0));
+                    return Err(rule!("arrow {id} goes from {from} to {to}"));
+                }
+                Ok(true)
+            }
+            (Some(_), None, None, None) => Ok(false),
+            _ => Err(rule!("arrow {id} or its flags are incomplete")),
+        }
+    }
+
+    /// What the events came to, by name.
+    fn sum_up(&mut self) {
+        let Spots { cores, tracks, addresses, moved, .. } = &mut self.spots;
+        let core = |number: u32| cores[number as usize].clone();
+        self.tracks = (tracks.iter_mut())
+            .map(|(number, track, sums)| ((core(*number), track.clone()), std::mem::take(sums)))
+            .collect();
+        self.addresses = std::mem::take(addresses)
+            .into_iter()
+            .map(|((number, address), sums)| ((core(number), address), sums))
+            .collect();
+        let all = (0..).zip(std::mem::take(moved));
+        self.moved = all
+            .flat_map(|(number, of_core)| {
+                of_core.into_iter().map(move |(from, to, moved)| (number, from, to, moved))
+            })
+            .map(|(number, from, to, moved)| ((core(number), from, to), moved))
+            .collect();
     }
 
     fn check_counters(&self) -> Rule {
@@ -391,7 +512,7 @@ impl TraceFacts {
     }
 
     /// Registers the start of a slice; its address.
-    fn open_slice(&mut self, track: &(String, String), start: u64, args: &Args) -> Rule<u64> {
+    fn open_slice(&mut self, spot: Spot, start: u64, args: &Args<'_>) -> Rule<u64> {
         let pc = need(args.pc_addr.as_deref(), "pc_addr")?;
         let pc = parse_hex(pc)?;
         let (code, detail) = (need(args.code.as_deref(), "code")?, need(args.detail.as_deref(), "detail")?);
@@ -406,24 +527,25 @@ impl TraceFacts {
             },
             None => 0,
         };
-        let state = self.tracks.entry(track.clone()).or_default();
+        let (number, track, state) = &mut self.spots.tracks[spot.track as usize];
         if let Some(open) = &state.open {
             return Err(rule!("a slice begins inside {} {}", open.name, open.id));
         }
         if start < state.end_ps {
-            return Err(rule!("slices overlap on {} of {} at {start} ps", track.1, track.0));
+            let core = &self.spots.cores[*number as usize];
+            return Err(rule!("slices overlap on {track} of {core} at {start} ps"));
         }
         state.slices += 1;
-        let address = self.addresses.entry((track.0.clone(), pc)).or_default();
+        let address = self.spots.addresses.entry((spot.core, pc)).or_default();
         if address.slices == 0 {
-            (address.track, address.code) = (track.1.clone(), code.to_owned());
-        } else if address.track != track.1 || address.code != code {
+            (address.track, address.code) = (track.clone(), code.to_owned());
+        } else if address.track != *track || address.code != code {
             return Err(rule!("address {pc:#x} is on two tracks or two lines"));
         }
         address.slices += 1;
         address.bytes += bytes;
         if let Some((from, to)) = ends(detail) {
-            let moved = self.moved.entry((track.0.clone(), from.to_owned(), to.to_owned())).or_default();
+            let moved = self.spots.moved(spot, from, to);
             moved.requests += 1;
             moved.bytes += bytes;
         }
@@ -436,11 +558,11 @@ impl TraceFacts {
         along.map(|(_, moved)| moved.bytes).sum()
     }
 
-    fn close_slice(&mut self, track: &(String, String), pc: u64, start: u64, end: u64) {
-        let state = self.tracks.entry(track.clone()).or_default();
+    fn close_slice(&mut self, spot: Spot, pc: u64, start: u64, end: u64) {
+        let state = self.spots.state(spot);
         state.busy_ps += end - start;
         state.end_ps = end;
-        self.addresses.entry((track.0.clone(), pc)).or_default().ps += end - start;
+        self.spots.addresses.entry((spot.core, pc)).or_default().ps += end - start;
     }
 }
 
@@ -458,11 +580,11 @@ fn flag_pipes(detail: &str) -> Option<(&str, &str)> {
     Some((set, wait))
 }
 
-fn place(event: &Event) -> Rule<(String, String)> {
-    let core = need(event.pid.as_ref(), "pid")?.text()?;
-    let track = need(event.tid.as_ref(), "tid")?.text()?;
-    core_rank(core)?;
-    Ok((core.to_owned(), track.to_owned()))
+/// What begins and ends with events of its own.
+const FLAGS: [&str; 4] = ["SET_FLAG", "set_event", "WAIT_FLAG", "wait_event"];
+
+fn sets(name: &str) -> bool {
+    matches!(name, "SET_FLAG" | "set_event")
 }
 
 fn track_row(track: &str) -> Rule<(&'static str, u64, &'static str)> {
@@ -507,11 +629,11 @@ pub(super) fn parse_hex(text: &str) -> Rule<u64> {
 }
 
 /// The digest of events so far and one more. TRACE blocks must hold the same events.
-pub(super) fn digest(before: u64, event: &Event) -> u64 {
+pub(super) fn digest(before: u64, event: &Event<'_>) -> u64 {
     let mut hasher = FxHasher::default();
     (before, &event.cat, &event.cname, &event.id, &event.name, &event.ph).hash(&mut hasher);
     (event.dur.map(f64::to_bits), event.ts.map(f64::to_bits)).hash(&mut hasher);
-    format!("{:?}{:?}", event.pid, event.tid).hash(&mut hasher);
+    (&event.pid, &event.tid).hash(&mut hasher);
     if let Some(args) = &event.args {
         (&args.code, &args.detail, &args.pc_addr, &args.process_bytes, &args.sort_index).hash(&mut hasher);
         args.throughput.map(f64::to_bits).hash(&mut hasher);

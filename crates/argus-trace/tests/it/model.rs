@@ -25,7 +25,7 @@ fn listing(task: &TaskLog) -> Vec<(&'static str, &'static str, u64, u64)> {
 const TILE: Tile = Tile::vec(DType::F32, 16, 64).at(0);
 
 #[test]
-fn a_vector_pipe_pays_its_head_when_it_is_empty_and_its_tail_when_somebody_waits() {
+fn a_vector_pipe_pays_its_head_when_it_is_empty_and_its_tail_when_another_pipe_waits() {
     // VADD: head 10, 2 a repeat, tail 14; 16 repeats.
     let task = vector(&A2A3SIM, |core| {
         core.tadd(&TILE, &TILE, &TILE)?;

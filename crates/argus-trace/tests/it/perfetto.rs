@@ -141,7 +141,7 @@ fn run() -> RunTimeline {
     let task = |name: &str, id, start_ns, end_ns| RunTask {
         name: name.into(),
         id: TaskId::from_raw(id),
-        block: 0,
+        block: Some(0),
         start_ns,
         end_ns,
     };

@@ -29,7 +29,7 @@ impl State {
             Hunted::Found { spot, wrapped } => {
                 self.hunted = Some(spot);
                 self.go_to(spot);
-                let from_start = if wrapped { "; went on from the start" } else { "" };
+                let from_start = if wrapped { "; continued from the start" } else { "" };
                 self.message = format!("{}{from_start}", self.place_text(spot));
             }
         }

@@ -113,11 +113,11 @@ fn not_finite_values_are_found_in_the_order_of_the_dump() {
             task.to_owned(),
             format!("{third}[0, 1, 1]"),
             format!("{third}[1, 1, 0]"),
-            format!("{task}; went on from the start"),
+            format!("{task}; continued from the start"),
         ]
     );
     rig.press("fF");
-    assert_eq!(rig.state.message, format!("{task}; went on from the start"));
+    assert_eq!(rig.state.message, format!("{task}; continued from the start"));
     rig.press("f");
     assert_eq!(rig.state.focus, Pane::Tensor);
     assert_eq!(rig.line("[0, 1, 1]"), "[0, 1, 1] = NaN");
@@ -137,7 +137,7 @@ fn a_dump_without_nan_says_so_and_an_element_under_the_cursor_counts() {
     rig.press("f");
     assert_eq!(rig.state.message, "not finite: task 0x0000000000000001, argument 0 before, [0]");
     rig.press("f");
-    assert!(rig.state.message.ends_with("[0]; went on from the start"));
+    assert!(rig.state.message.ends_with("[0]; continued from the start"));
 }
 
 #[test]

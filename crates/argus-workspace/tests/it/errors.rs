@@ -139,7 +139,7 @@ fn a_source_that_is_no_kernel_is_refused() {
 }
 
 #[test]
-fn slots_that_nobody_provides_are_listed() {
+fn slots_that_are_not_provided_are_listed() {
     let error =
         shape("kernels/aic/k.cpp", &format!("{ENTRY} {{ use(args[0], args[9], args[30], args[3]); }}"), None);
     assert_eq!(error.unwrap_err(), "the arguments do not cover what K reads: args 3, 9, 30 have no value");
@@ -425,7 +425,7 @@ fn kernels_that_ptoas_cannot_replay_are_refused() {
 }
 
 #[test]
-fn whoever_is_refused_is_told_what_would_help() {
+fn every_refusal_says_what_would_help() {
     let hint = |request: &Request| render(request).unwrap_err().hint();
     let changed = |change: fn(&mut Request)| {
         let mut request = cases::single();

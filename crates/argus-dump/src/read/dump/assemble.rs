@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use argus_facts::with_causes;
 
-use super::{Dump, Ending, FormatVersion, Payloads, Records};
+use super::{Dump, Ending, FormatVersion, Payloads, Records, Supplied};
 use crate::journal::{Journal, Tail};
 use crate::map::Bytes;
 use crate::read::checked::Checksums;
@@ -70,7 +70,41 @@ impl Dump {
             has_run_file: false,
             notes: Vec::new(),
             damage: Vec::new(),
+            supplied: Supplied::default(),
+            manifest: None,
         })
+    }
+
+    /// A dump of the reference whose manifest is that of another, byte for byte.
+    pub(super) fn with_list_of(like: &Dump, place: &DumpFiles, fetch: Fetch<'_>) -> Option<Dump> {
+        let (Records::Manifest { listed, graph: None }, Some(known)) = (&like.records, &like.manifest) else {
+            return None;
+        };
+        let name = place.manifest.as_ref().filter(|_| place.journal.is_none())?;
+        if listed.version == FormatVersion::Argus || place.directory.join(GRAPH_FILE).exists() {
+            return None;
+        }
+        let (ours, theirs) = (Bytes::open_dense(known).ok()?, fetch(name).ok()?);
+        if ours[..] != theirs[..] {
+            return None;
+        }
+        let mut dump = Dump {
+            directory: place.directory.clone(),
+            version: listed.version,
+            payloads: payloads(place, name, listed, fetch),
+            checksums: Checksums::default(),
+            ending: listed.ending(),
+            losses: listed.losses(),
+            run: None,
+            has_run_file: false,
+            records: Records::Manifest { listed: Arc::clone(listed), graph: None },
+            notes: Vec::new(),
+            damage: Vec::new(),
+            supplied: Supplied::default(),
+            manifest: Some(place.directory.join(name)),
+        };
+        dump.take_notes();
+        Some(dump)
     }
 
     fn from_manifest(place: &DumpFiles, name: &str, fetch: Fetch<'_>) -> Result<Dump, OpenError> {
@@ -79,17 +113,7 @@ impl Dump {
         let mut listed = Listed::parse(&path, &text)?;
         let mut damage = Vec::new();
         let graph = beside(place, GRAPH_FILE, fetch, &mut damage, graph_file::parse).map(Box::new);
-        let payloads = match &listed.head.bin_file {
-            Some(Some(file)) => Payloads::open(&place.directory, file, fetch),
-            Some(None) => Payloads::None,
-            None if listed.version == FormatVersion::August => {
-                Payloads::open(&place.directory, "args.bin", fetch)
-            }
-            None => {
-                let stem = name.strip_suffix(".json").unwrap_or(name);
-                Payloads::open(&place.directory, &format!("{stem}.bin"), fetch)
-            }
-        };
+        let payloads = payloads(place, name, &listed, fetch);
         Ok(Dump {
             directory: place.directory.clone(),
             version: listed.version,
@@ -99,9 +123,11 @@ impl Dump {
             losses: listed.losses(),
             run: (listed.version == FormatVersion::Argus).then(|| std::mem::take(&mut listed.head.run)),
             has_run_file: false,
-            records: Records::Manifest { listed: Box::new(listed), graph },
+            records: Records::Manifest { listed: Arc::new(listed), graph },
             notes: Vec::new(),
             damage,
+            supplied: Supplied::default(),
+            manifest: Some(path),
         })
     }
 
@@ -226,6 +252,21 @@ fn beside<T, E: Error>(
     };
     damage.push(format!("{} cannot be read: {why}", place.directory.join(name).display()));
     None
+}
+
+/// The payload file that a manifest means.
+fn payloads(place: &DumpFiles, name: &str, listed: &Listed, fetch: Fetch<'_>) -> Payloads {
+    match &listed.head.bin_file {
+        Some(Some(file)) => Payloads::open(&place.directory, file, fetch),
+        Some(None) => Payloads::None,
+        None if listed.version == FormatVersion::August => {
+            Payloads::open(&place.directory, "args.bin", fetch)
+        }
+        None => {
+            let stem = name.strip_suffix(".json").unwrap_or(name);
+            Payloads::open(&place.directory, &format!("{stem}.bin"), fetch)
+        }
+    }
 }
 
 impl Payloads {
