@@ -13,7 +13,7 @@ fuzz_target!(|data: &[u8]| {
     for (place, name) in NAMES.into_iter().enumerate().filter(|(place, _)| mask >> place & 1 == 1) {
         let Some((len, after)) = rest.split_first_chunk::<2>() else { return };
         let (bytes, after) = after.split_at(after.len().min(usize::from(u16::from_le_bytes(*len))));
-        // A journal that nobody guesses is put right.
+        // Random bytes never make a journal, so it is put right.
         files.push((name, if place == 0 { argus_fuzz::journal(bytes) } else { bytes.to_vec() }));
         rest = after;
     }

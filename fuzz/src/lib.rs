@@ -11,7 +11,7 @@ pub fn walk(dump: &Dump) {
         if let Ok(bytes) = dump.payload(&record) {
             assert_eq!(bytes.len() as u64, record.bin_size);
         }
-        let _ = (dump.kernel_names(&record), record.shape(), record.strides(), record.func_ids());
+        let _ = (dump.kernel_names(&record), record.shape(), record.strides(), &record.func_ids[..]);
     }
     if let Some(graph) = dump.graph() {
         for position in 0..graph.tasks.len() {
@@ -28,7 +28,7 @@ pub fn walk(dump: &Dump) {
     }
 }
 
-/// A journal with these entries: header, checksums and numbers are put right, because nobody guesses them.
+/// A journal with these entries: header, checksums and numbers are put right, because random bytes never hit them.
 pub fn journal(entries: &[u8]) -> Vec<u8> {
     let mut bytes = vec![0; HEADER_BYTES];
     bytes[..8].copy_from_slice(&MAGIC);

@@ -17,6 +17,7 @@ enum Allowed {
 
 const ALLOWED: &[(&str, Allowed)] = &[
     ("argus-abi", Allowed::Only(&[])),
+    ("argus-child", Allowed::Only(&[])),
     ("argus-chip", Allowed::Only(&["argus-abi"])),
     ("argus-facts", Allowed::Only(&["argus-abi"])),
     ("argus-gm", Allowed::Only(&["argus-abi"])),
@@ -35,6 +36,7 @@ const ALLOWED: &[(&str, Allowed)] = &[
             "argus-sync",
             "argus-tile",
             "argus-capture",
+            "argus-child",
         ]),
     ),
     ("argus-dump", Allowed::Only(&["argus-abi", "argus-facts", "argus-files", "argus-signals"])),
@@ -71,6 +73,11 @@ const ALLOWED: &[(&str, Allowed)] = &[
             "argus-scenes",
         ]),
     ),
+    ("argus-artefacts", Allowed::Only(&["argus-abi", "argus-facts", "argus-files"])),
+    (
+        "argus-runs",
+        Allowed::Only(&["argus-abi", "argus-artefacts", "argus-dump", "argus-facts", "argus-files"]),
+    ),
     ("argus-arrays", Allowed::Only(&["argus-abi", "argus-files"])),
     ("argus-compile", Allowed::Only(&["argus-abi", "argus-chip", "argus-files"])),
     (
@@ -96,6 +103,7 @@ const ALLOWED: &[(&str, Allowed)] = &[
             "argus-chip",
             "argus-compile",
             "argus-facts",
+            "argus-files",
             "argus-loaded",
             "argus-runtime",
             "argus-scene",
@@ -130,10 +138,61 @@ const ALLOWED: &[(&str, Allowed)] = &[
         ]),
     ),
     (
+        "argus-dump-scene",
+        Allowed::Only(&[
+            "argus-abi",
+            "argus-chip",
+            "argus-dump",
+            "argus-facts",
+            "argus-find",
+            "argus-record",
+            "argus-replay",
+            "argus-runtime",
+            "argus-scene",
+            "argus-trace",
+        ]),
+    ),
+    (
         "argus-workspace",
         Allowed::Only(&["argus-abi", "argus-chip", "argus-facts", "argus-files", "argus-gm", "argus-replay"]),
     ),
+    (
+        "argus-c",
+        Allowed::Only(&[
+            "argus-abi",
+            "argus-chip",
+            "argus-compile",
+            "argus-dump",
+            "argus-facts",
+            "argus-loaded",
+            "argus-record",
+            "argus-runtime",
+        ]),
+    ),
     ("argus", Allowed::Everything),
+    // A face like the tool, beside it: neither leans on the other.
+    (
+        "argus-python",
+        Allowed::Only(&[
+            "argus-abi",
+            "argus-child",
+            "argus-chip",
+            "argus-compile",
+            "argus-dump",
+            "argus-dump-scene",
+            "argus-export",
+            "argus-facts",
+            "argus-find",
+            "argus-loaded",
+            "argus-record",
+            "argus-replay",
+            "argus-runtime",
+            "argus-scene",
+            "argus-scene-file",
+            "argus-scenes",
+            "argus-trace",
+        ]),
+    ),
     ("xtask", Allowed::Only(&[])),
 ];
 
@@ -159,6 +218,35 @@ pub fn check(metadata: &Value) -> Result<()> {
                 let wrong = inner.filter(|name| !allowed.contains(name));
                 complaints.extend(wrong.map(|name| format!("{member} must not depend on {name}")));
             }
+        }
+    }
+    if complaints.is_empty() { Ok(()) } else { Err(complaints.join("; ").into()) }
+}
+
+/// Fails with every row of the crate table of ARCHITECTURE.md that does not say what its crate leans on at run time.
+pub fn check_document(metadata: &Value, document: &str) -> Result<()> {
+    let mut complaints = Vec::new();
+    for package in items(&metadata["packages"]) {
+        let Some(member) = package["name"].as_str().filter(|name| name.starts_with("argus-")) else {
+            continue;
+        };
+        let row = document.lines().find(|line| line.starts_with(&format!("| `{member}` |")));
+        let Some(said) = row.and_then(|row| row.trim_end_matches([' ', '|']).rsplit('|').next()) else {
+            complaints.push(format!("{member} has no row in the table of ARCHITECTURE.md"));
+            continue;
+        };
+        let mut said: Vec<&str> = said.split(',').map(str::trim).filter(|name| *name != "-").collect();
+        said.sort_unstable();
+        let needed = items(&package["dependencies"]).iter().filter(|dependency| dependency["kind"].is_null());
+        let names = needed.filter_map(|dependency| dependency["name"].as_str());
+        let mut truth: Vec<&str> = names.filter_map(|name| name.strip_prefix("argus-")).collect();
+        truth.sort_unstable();
+        if said != truth {
+            let truth = truth.join(", ");
+            complaints.push(format!(
+                "{member} leans on {truth}, the table of ARCHITECTURE.md says {}",
+                said.join(", ")
+            ));
         }
     }
     if complaints.is_empty() { Ok(()) } else { Err(complaints.join("; ").into()) }
@@ -215,7 +303,19 @@ mod tests {
     }
 
     #[test]
-    fn this_workspace_keeps_to_the_table() {
+    fn the_document_says_what_a_crate_leans_on() {
+        let workspace = workspace("argus-dump", json!({ "name": "argus-abi", "kind": null }));
+        let rows = "| `argus-runtime` | x | - |\n| `argus-abi` | x | - |\n";
+        check_document(&workspace, &format!("{rows}| `argus-dump` | x | abi |\n")).unwrap();
+        let error = check_document(&workspace, &format!("{rows}| `argus-dump` | x | abi, facts |"));
+        let expected = "argus-dump leans on abi, the table of ARCHITECTURE.md says abi, facts";
+        assert_eq!(error.unwrap_err().to_string(), expected);
+        assert!(check_document(&workspace, rows).unwrap_err().to_string().contains("argus-dump has no row"));
+    }
+
+    #[test]
+    fn this_workspace_keeps_to_the_tables() {
         check(&metadata().unwrap()).unwrap();
+        check_document(&metadata().unwrap(), include_str!("../../ARCHITECTURE.md")).unwrap();
     }
 }

@@ -22,7 +22,8 @@ Usage: cargo xtask COMMAND
   memory  the crates that touch raw memory, under AddressSanitizer
   bench   the benchmarks, and the hooks below
   hooks   instructions that the capture hooks cost while capture is off
-  python  the interpreter of the tests, with its packages, in target/python
+  python  the interpreter of the tests, with its packages and this one, in target/python
+  wheel   the Python package as a wheel, in target/wheels, tried in a fresh environment
   long    what takes too long for every change: many random graphs, loom, memory, the scene matrix in full";
 
 fn main() -> ExitCode {
@@ -34,7 +35,8 @@ fn main() -> ExitCode {
         ["memory"] => tasks::memory,
         ["bench"] => tasks::bench,
         ["hooks"] => tasks::hooks,
-        ["python"] => tasks::python,
+        ["python"] => tasks::python_package,
+        ["wheel"] => tasks::wheel,
         ["long"] => tasks::long,
         _ => {
             eprintln!("{USAGE}");

@@ -42,6 +42,93 @@ pub fn prepare() -> Result<PathBuf> {
     Ok(interpreter)
 }
 
+/// Builds the package and makes it importable in the environment, as it lies in the sources.
+pub fn develop() -> Result<()> {
+    run(&mut maturin(&["develop"])?)
+}
+
+/// Builds the package as a wheel, with the C++ headers in it, and tries it in a fresh environment.
+pub fn wheel(target: &Path) -> Result<()> {
+    let place = target.join("wheels");
+    let headers = Headers::put()?;
+    let built = run(maturin(&["build", "--release", "--out"])?.arg(&place));
+    drop(headers);
+    built?;
+    try_wheel(&newest(&place)?, &target.join("wheel-python"))
+}
+
+/// The C++ headers inside the package, as long as a wheel is built.
+struct Headers(PathBuf);
+
+impl Headers {
+    fn put() -> Result<Headers> {
+        let headers = Headers(root().join("python/argus/include"));
+        copy(&root().join("include"), &headers.0)?;
+        Ok(headers)
+    }
+}
+
+impl Drop for Headers {
+    fn drop(&mut self) {
+        // What stays is ignored by git and replaced by the next build.
+        let _ = fs::remove_dir_all(&self.0);
+    }
+}
+
+fn copy(from: &Path, to: &Path) -> Result<()> {
+    fs::create_dir_all(to)?;
+    for entry in fs::read_dir(from)? {
+        let entry = entry?;
+        let target = to.join(entry.file_name());
+        match entry.file_type()?.is_dir() {
+            true => copy(&entry.path(), &target)?,
+            false => fs::copy(entry.path(), target).map(drop)?,
+        }
+    }
+    Ok(())
+}
+
+/// The wheel that was written last.
+fn newest(place: &Path) -> Result<PathBuf> {
+    let mut wheels = Vec::new();
+    for entry in fs::read_dir(place)? {
+        let path = entry?.path();
+        if path.extension().is_some_and(|ending| ending == "whl") {
+            wheels.push((fs::metadata(&path)?.modified()?, path));
+        }
+    }
+    wheels.sort();
+    wheels.pop().map(|(_, path)| path).ok_or_else(|| "maturin wrote no wheel".into())
+}
+
+/// Installs a wheel into an environment with nothing else in it, and runs the examples and the scene in C++ there, away
+/// from the checkout.
+fn try_wheel(wheel: &Path, environment: &Path) -> Result<()> {
+    if !create(environment) {
+        return Err("`python3 -m venv` fails; run it by hand to see why".into());
+    }
+    let python = environment.join("bin/python");
+    let pip = ["-m", "pip", "install", "--quiet", "--disable-pip-version-check"];
+    run(Command::new(&python).args(pip).arg(wheel))?;
+    let elsewhere = environment.join("tried");
+    fs::create_dir_all(&elsewhere)?;
+    for script in ["examples/quick_start.py", "examples/golden.py", "examples/cpp_scene.py"] {
+        let mut command = Command::new(&python);
+        run(command.arg("-I").arg(root().join("python").join(script)).current_dir(&elsewhere))?;
+    }
+    eprintln!("{} works in a fresh environment", wheel.display());
+    Ok(())
+}
+
+fn maturin(arguments: &[&str]) -> Result<Command> {
+    let interpreter = prepare()?;
+    let mut command = Command::new(interpreter);
+    command.args(["-m", "maturin"]).args(arguments).current_dir(root().join("python"));
+    // Maturin installs into the environment that it is told of.
+    command.env("VIRTUAL_ENV", root().join("target/python")).env_remove("CONDA_PREFIX");
+    Ok(command)
+}
+
 /// Makes an empty environment; false if no Python here can.
 fn create(environment: &Path) -> bool {
     CANDIDATES.iter().any(|python| {

@@ -36,14 +36,18 @@ const GATE_SEED: &str = "20261115";
 
 /// Who may depend on whom.
 pub fn deps() -> Result<()> {
-    step("dependency directions", || deps::check(&metadata()?))
+    step("dependency directions", || {
+        let metadata = metadata()?;
+        deps::check(&metadata)?;
+        deps::check_document(&metadata, include_str!("../../ARCHITECTURE.md"))
+    })
 }
 
 /// Model checks of every hand-off between threads. They are all in one crate, whose atomics are loom's under this
 /// cfg. That changes what is built, so it has a directory of its own.
 pub fn loom() -> Result<()> {
     step("loom", || {
-        let mut command = cargo(&["test", "--release", "-p", "argus-sync", "--lib"]);
+        let mut command = cargo(&["test", "--profile", "loom", "-p", "argus-sync", "--lib"]);
         let target = target_directory()?.join("loom");
         run(command.arg("--target-dir").arg(target).env("RUSTFLAGS", "--cfg loom"))
     })
@@ -69,6 +73,18 @@ pub fn hooks() -> Result<()> {
 /// The interpreter of the tests.
 pub fn python() -> Result<()> {
     step("Python of the tests", || python::prepare().map(drop))
+}
+
+/// The interpreter with the Python package in it, to try things out. The tests of the package bring their own build.
+pub fn python_package() -> Result<()> {
+    python()?;
+    step("Python package", || python::develop().map(drop))
+}
+
+/// The Python package as a wheel.
+pub fn wheel() -> Result<()> {
+    python()?;
+    step("wheel", || python::wheel(&target_directory()?))
 }
 
 /// What takes too long for every change.

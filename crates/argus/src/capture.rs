@@ -5,10 +5,9 @@ use std::path::{Path, PathBuf};
 use anyhow::anyhow;
 use argus_abi::RuntimeKind;
 use argus_abi::capture::ENTRY_BYTES;
-use argus_dump::{DumpSummary, RunDirectory, StatsMode};
-use argus_facts::kernel_info::is_called;
-use argus_facts::select::parse_size;
-use argus_facts::{Level, Selector, TaskInfo, TaskSelector, with_causes};
+use argus_dump::{DumpError, DumpSummary, RunDirectory, StatsMode, runs};
+use argus_facts::select::{by_id, parse_size};
+use argus_facts::{Level, with_causes};
 use argus_record::{Hint, Names, RecordProblem, RecordRequest, RecordedRun, record};
 use argus_runtime::{Collect, RunReport};
 use argus_scene::Case;
@@ -17,7 +16,7 @@ use argus_scene::play::Stage;
 
 use crate::cli::{DumpArgs, Stats, When};
 use crate::failure::{FAILED, Failure, run_exit_code};
-use crate::output::counted;
+use crate::output;
 use crate::settings::settings;
 
 /// What was kept of one round.
@@ -34,6 +33,8 @@ pub struct Recording {
     names: Names,
     rounds: u32,
     output: Option<PathBuf>,
+    /// The run that is at `output` is replaced.
+    force: bool,
     /// Made when the first round starts, so that a run that cannot start leaves no directory.
     directory: Option<RunDirectory>,
     pub kept: Vec<Kept>,
@@ -41,7 +42,12 @@ pub struct Recording {
 
 impl Recording {
     /// None if nothing is to be captured.
-    pub fn new(args: &DumpArgs, names: Names, rounds: u32) -> Result<Option<Recording>, Failure> {
+    pub fn new(
+        args: &DumpArgs,
+        names: Names,
+        rounds: u32,
+        force: bool,
+    ) -> Result<Option<Recording>, Failure> {
         let level = args.dump_tensor.as_deref().map(level).transpose()?;
         let orchestration_args = match args.dump_args.as_deref() {
             None => false,
@@ -67,32 +73,13 @@ impl Recording {
             orchestration_args,
         };
         let output = args.output.clone();
-        Ok(Some(Recording { request, names, rounds, output, directory: None, kept: Vec::new() }))
+        Ok(Some(Recording { request, names, rounds, output, force, directory: None, kept: Vec::new() }))
     }
 
-    /// Replaces tasks that a selector counts by their ids. What is captured is decided while the graph grows, so the
-    /// tasks are counted in a run of their own, of which only the graph is kept.
+    /// Replaces tasks that a selector counts by their ids, which takes a run of which only the graph is kept.
     pub fn count_tasks(&mut self, case: &Case, runtime: RuntimeKind) -> Result<(), Failure> {
-        let parsed = self.request.selectors.iter().map(|text| Selector::parse(text));
-        let parsed: Vec<Selector> = parsed.collect::<Result<_, _>>().map_err(Failure::usage)?;
-        if !parsed.iter().any(|selector| selector.tasks().any(TaskSelector::counts)) {
-            return Ok(());
-        }
-        let graph = graph(case, runtime).map_err(Failure::failed)?;
-        let running = || graph.tasks.iter().filter(|task| !task.func_ids.is_empty());
-        let resolve = |tasks: &TaskSelector| {
-            let all = running().map(|task| (task.id, task));
-            let runs = |task: &&TaskInfo, name: &str| {
-                let mut kernels = task.func_ids.iter().filter_map(|&id| graph.kernel(id));
-                kernels.any(|kernel| is_called(&kernel.name, name))
-            };
-            tasks.resolve(all, runs).ok_or_else(|| {
-                let count = counted(running().count() as u64, "task");
-                Failure::usage(anyhow!("the run has no task {tasks}; it has {count}, counted from 0"))
-            })
-        };
-        let resolved = parsed.iter().map(|selector| selector.resolved(resolve));
-        self.request.selectors = resolved.collect::<Result<_, _>>()?;
+        let graph = || graph(case, runtime).map_err(Failure::failed);
+        self.request.selectors = by_id(&self.request.selectors, graph)?;
         Ok(())
     }
 
@@ -142,10 +129,21 @@ impl Recording {
         if self.directory.is_none() {
             let Names { scene, case, .. } = &self.names;
             let made = match &self.output {
-                Some(path) => RunDirectory::at(path),
+                Some(path) => match RunDirectory::at(path) {
+                    Err(DumpError::Occupied { .. }) if self.force => {
+                        runs::remove(path).map_err(Failure::usage)?;
+                        RunDirectory::at(path)
+                    }
+                    made => made,
+                },
                 None => RunDirectory::create(&settings().outputs, scene, case),
             };
-            self.directory = Some(made.map_err(Failure::failed)?);
+            self.directory = Some(made.map_err(|error| match error {
+                DumpError::Occupied { .. } => {
+                    Failure::usage(error).hint(output::REPLACE_DIRECTORY.to_owned())
+                }
+                _ => Failure::usage(error),
+            })?);
         }
         let directory = self.directory.as_ref().expect("made above");
         let place = if self.rounds == 1 { directory.dump() } else { directory.round(round + 1) };
@@ -179,7 +177,7 @@ pub fn dump_args_value(value: &str) -> Failure {
     .hint("--dump-tensor=LEVEL chooses how much is captured of tasks: full, partial or hybrid".to_owned())
 }
 
-/// Flags that only change how tasks are captured make no sense when they are not.
+/// Flags that only change how tasks are captured are mistakes when they are not.
 fn check_alone(args: &DumpArgs) -> Result<(), Failure> {
     let alone = [
         ("--dump-select", !args.dump_select.is_empty()),

@@ -13,15 +13,15 @@ mod workspace;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
-pub use common::{Color, CommonArgs, CompletionsArgs, DoctorArgs, ManArgs};
+pub use common::{Color, CommonArgs, CompletionsArgs, DoctorArgs, ManArgs, PytestArgs};
 pub use dumps::{
-    ConvertArgs, DumpsArgs, ExportArgs, ExportFormat, FilterArgs, Layout, StatsArgs, TuiArgs, VerifyArgs,
-    ViewArgs,
+    ConvertArgs, DumpsArgs, ExportArgs, ExportFormat, FilterArgs, Layout, MergeArgs, RankArgs, ShardArgs,
+    StatsArgs, TuiArgs, VerifyArgs, ViewArgs,
 };
 pub use find::{DiffArgs, FindArgs, LimitArgs, SceneArgs};
-pub use replay::{ReplayArgs, TaskArgs};
+pub use replay::{Debugger, ReplayArgs, TaskArgs};
 pub use trace::TraceArgs;
 
 /// Runs task graphs of NPU tile kernels on simulated chips.
@@ -71,10 +71,14 @@ pub enum Command {
     Find(Box<FindArgs>),
     /// Compares two dumps record by record
     Diff(DiffArgs),
+    /// Joins the reports of `--shard` runs of one command into one
+    Merge(MergeArgs),
     /// Runs one task alone with its captured bytes and compares its results bit by bit
     Replay(Box<ReplayArgs>),
     /// Shows a task instruction by instruction, or a run task by task, for MindStudio Insight and Perfetto
     Trace(Box<TraceArgs>),
+    /// Runs scene tests in Python: pytest with the packages that such tests import
+    Pytest(PytestArgs),
     /// Lists the runs with their size, age and verdict, and removes old ones
     Dumps(DumpsArgs),
     /// Checks what this machine has: compilers, Python, disk, limits
@@ -99,11 +103,16 @@ impl Command {
             Command::Convert(args) => args.json,
             Command::Find(args) => args.json,
             Command::Diff(args) => args.json,
+            Command::Merge(args) => args.json,
             Command::Replay(args) => args.json,
             Command::Trace(args) => args.json,
             Command::Dumps(args) => args.json,
             Command::Doctor(args) => args.json,
-            Command::New(_) | Command::Tui(_) | Command::Completions(_) | Command::Man(_) => false,
+            Command::New(_)
+            | Command::Tui(_)
+            | Command::Pytest(_)
+            | Command::Completions(_)
+            | Command::Man(_) => false,
         }
     }
 }
@@ -112,11 +121,23 @@ impl Command {
 pub struct NewArgs {
     /// Name of the project, and of the directory that is made for it
     pub name: String,
+
+    /// Kernels and orchestration in C++, described by a scene.toml [default]
+    #[arg(long, conflicts_with = "rust")]
+    pub cpp: bool,
+
+    /// A crate of your own whose binary is this tool with a scene in Rust
+    #[arg(long)]
+    pub rust: bool,
+
+    /// The sources of Argus that the crate depends on [default: those that this tool was built from]
+    #[arg(long, value_name = "DIR", requires = "rust")]
+    pub argus: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub struct ListArgs {
-    /// A scene file, or a directory with a scene.toml [default: the scenes that are built in]
+    /// A scene, a scene file, or a directory with a scene.toml [default: the scenes that are built in]
     pub path: Option<String>,
 
     /// Print one JSON object
@@ -124,12 +145,15 @@ pub struct ListArgs {
     pub json: bool,
 }
 
+/// What follows a group of options: what is shown and written.
+const OUTPUT: &str = "Output";
 /// Groups of options of `argus run`.
 const MACHINE: &str = "Machine";
 const COMPARISON: &str = "Comparison";
 
 #[derive(Debug, Args)]
 #[command(after_help = chips::examples(RUN_EXAMPLES))]
+#[command(group(ArgGroup::new("outputs").args(["timeline", "output"]).multiple(true)))]
 pub struct RunArgs {
     /// Name of a scene, `argus list` shows them; or a scene file, or a directory with a scene.toml
     #[arg(index = 1)]
@@ -194,6 +218,10 @@ pub struct RunArgs {
     #[arg(long, value_name = "SIZE", help_heading = MACHINE)]
     pub ring_heap: Option<String>,
 
+    /// Run C++ in this process, for a debugger that is attached to it; a crash then ends the command
+    #[arg(long, help_heading = MACHINE)]
+    pub in_process: bool,
+
     /// Inject a fault: `KERNEL[:N]:KIND`, in the Nth task of a kernel, counted from 0 in the order of
     /// submission [default: 0]; may be repeated. Kinds: scale, bitflip, nan, zero-row, shift-row, skip-write,
     /// stale-read
@@ -204,15 +232,15 @@ pub struct RunArgs {
     #[arg(long, value_name = "FILE")]
     pub timeline: Option<PathBuf>,
 
-    /// Replace the timeline if it exists
-    #[arg(long, requires = "timeline")]
+    /// Replace the run or the timeline that is there
+    #[arg(long, requires = "outputs")]
     pub force: bool,
 
     #[command(flatten)]
     pub dump: DumpArgs,
 
     /// Print one JSON object, for failures too
-    #[arg(long)]
+    #[arg(help_heading = OUTPUT, long)]
     pub json: bool,
 }
 
@@ -243,6 +271,11 @@ pub struct DumpArgs {
     /// Capture the orchestration's own arguments
     #[arg(long, value_name = "", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub dump_args: Option<String>,
+
+    /// Write graph, times and names beside the dump as the reference does: deps.json, chip_swimlane_records.json and
+    /// name_map_*.json
+    #[arg(long, requires = "dump_tensor")]
+    pub artefacts: bool,
 
     /// Store equal payloads each time they occur
     #[arg(long)]

@@ -1,18 +1,22 @@
 //! `argus export` and `argus convert`: a dump for other tools.
 
 use std::fmt::Write;
+use std::io::ErrorKind;
+use std::path::Path;
 use std::process::ExitCode;
 
 use argus_dump::read::Dump;
 use argus_export::{ExportError, Format, Group, Options, Report, Target};
+use argus_runs::RunTree;
+use argus_runs::capture::Wanted;
 use serde_json::{Value, json};
 
 use crate::bar::bar;
 use crate::cli::{ConvertArgs, ExportArgs, ExportFormat, Layout};
-use crate::failure::Failure;
+use crate::failure::{FAILED, Failure};
 use crate::input::Unreadable;
-use crate::output::{NOTE, counted};
-use crate::{input, output, schema};
+use crate::output::{BAD, NOTE, counted};
+use crate::{input, output, ranks, schema};
 
 /// Records that are named in a remark.
 const LISTED: usize = 10;
@@ -33,17 +37,71 @@ pub fn export(args: &ExportArgs) -> Result<ExitCode, Failure> {
         );
         return Err(Failure::usage(error));
     }
-    let dump = input::open(args.dump.as_deref())?;
-    let selected = input::select(&dump, &args.filter)?;
-    whole(&dump, &selected)?;
-    let bar = bar("exporting", 0, args.json);
+    match input::target(args.dump.as_deref(), args.ranks.rank.as_deref(), Wanted::Graph)? {
+        input::Target::One(capture) => {
+            let bar = bar("exporting", 0, args.json);
+            let report = export_one(args, &capture.dump, format, &args.output, &|done, total| {
+                bar.set_length(total);
+                bar.set_position(done);
+            })?;
+            bar.finish_and_clear();
+            tell(&report, schema::EXPORT, args.json)
+        }
+        input::Target::Tree { tree, chosen } => export_ranks(args, &tree, &chosen, format),
+    }
+}
+
+fn export_one(
+    args: &ExportArgs,
+    dump: &Dump,
+    format: Format,
+    output: &Path,
+    progress: &(dyn Fn(u64, u64) + Sync),
+) -> Result<Report, Failure> {
+    let selected = input::select(dump, &args.filter)?;
+    whole(dump, &selected)?;
     let options = Options { force: args.force, payload: args.payload };
-    let exported = argus_export::export(&dump, &selected, format, &args.output, options, &|done, total| {
-        bar.set_length(total);
-        bar.set_position(done);
+    argus_export::export(dump, &selected, format, output, options, progress).map_err(blame)
+}
+
+/// Each rank into a directory of its own, under the names that the run has.
+fn export_ranks(
+    args: &ExportArgs,
+    tree: &RunTree,
+    chosen: &[usize],
+    format: Format,
+) -> Result<ExitCode, Failure> {
+    let told = ranks::each(tree, chosen, ("exporting", args.json), |capture| {
+        let directory = &capture.artefacts.directory;
+        let below = directory.strip_prefix(&tree.directory).unwrap_or(directory);
+        let output = args.output.join(below.strip_prefix("dfx_outputs").unwrap_or(below));
+        export_one(args, &capture.dump, format, &output, &|_, _| {})
     });
-    bar.finish_and_clear();
-    tell(&exported.map_err(blame)?, schema::EXPORT, args.json)
+    let failed = told.iter().filter(|rank| rank.told.is_err()).count();
+    if args.json {
+        let captures = told.iter().map(|rank| {
+            let mut value = match &rank.told {
+                Ok(report) => object(report, schema::EXPORT),
+                Err(failure) => json!({ "error": failure.message() }),
+            };
+            value["capture"] = rank.label.clone().into();
+            value
+        });
+        let captures: Vec<Value> = captures.collect();
+        output::print_json(&json!({ "schema": schema::EXPORT_RANKS, "captures": captures }))?;
+    } else {
+        let mut told_text = String::new();
+        for rank in &told {
+            _ = match &rank.told {
+                Ok(report) => write!(told_text, "{}: {}", rank.label, text(report)),
+                Err(failure) => {
+                    writeln!(told_text, "{}: {BAD}not written:{BAD:#} {}", rank.label, failure.message())
+                }
+            };
+        }
+        output::print(&told_text)?;
+    }
+    Ok(if failed > 0 { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
 }
 
 pub fn convert(args: &ConvertArgs) -> Result<ExitCode, Failure> {
@@ -68,11 +126,17 @@ fn whole(dump: &Dump, selected: &[usize]) -> Result<(), Failure> {
     Unreadable::among(dump, selected).map_or(Ok(()), |unreadable| Err(unreadable.failure()))
 }
 
-/// What exists already is a matter of the command line.
+/// What exists, or cannot be a directory, is a matter of the command line.
 fn blame(error: ExportError) -> Failure {
-    match error {
-        ExportError::Exists { .. } => {
-            Failure::usage(error).hint("--force overwrites; -o names another directory".to_owned())
+    match &error {
+        ExportError::Exists { .. } => Failure::usage(error).hint(output::REPLACE_DIRECTORY.to_owned()),
+        ExportError::Create { source, .. }
+            if matches!(
+                source.kind(),
+                ErrorKind::NotADirectory | ErrorKind::PermissionDenied | ErrorKind::ReadOnlyFilesystem
+            ) =>
+        {
+            Failure::usage(error).hint("-o names another directory".to_owned())
         }
         _ => Failure::failed(error),
     }

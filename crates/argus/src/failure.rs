@@ -1,18 +1,19 @@
 //! Why a command failed: what to say, what might help, and the exit code.
 
 use argus_abi::FatalCode;
-use argus_facts::with_causes;
-use argus_runtime::{KernelSite, RunError};
+use argus_facts::{SelectorError, Stall, with_causes};
+use argus_runtime::{KernelSite, RunError, innermost};
 use argus_scene::PrepareError;
 use argus_scene::compare::OutputMismatch;
 use argus_scene::play::PlayError;
 use serde::Serialize;
+use serde_json::{Value, json};
 
 use crate::scene_files;
 
 /// Outputs differ, or the run failed.
 pub const FAILED: u8 = 1;
-/// The command line asks for something that does not exist or makes no sense.
+/// The command line asks for something that does not exist or cannot be done.
 pub const USAGE: u8 = 2;
 
 /// Ctrl-C, as shells say it.
@@ -29,26 +30,43 @@ pub struct Site {
     pub instruction: Option<String>,
     /// File and line of the kernel's source.
     pub source: Option<String>,
+    /// The signal of a crash.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub signal: Option<&'static str>,
+    /// The functions that were active in a crash, the innermost first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub stack: Vec<String>,
 }
 
 impl Site {
     /// The place that a run's error names.
     pub fn new(error: &RunError) -> Site {
-        let (site, fault) = match error {
-            RunError::KernelFault { site, fault } => (site, Some(fault)),
-            RunError::KernelPanic { site, .. } | RunError::Stuck { site, .. } => (site, None),
-            _ => return Site::default(),
+        let (site, fault, signal) = match error {
+            RunError::KernelFault { site, fault } => (Some(site), Some(fault), None),
+            RunError::KernelPanic { site, .. } | RunError::Stuck { site, .. } => (Some(site), None, None),
+            RunError::Crashed(crashed) => (crashed.site.as_ref(), None, crashed.crash.cause.signal_name()),
+            _ => (None, None, None),
         };
+        let location = fault.and_then(|fault| fault.location).map(|place| (place.file(), place.line()));
+        let source = location.or_else(|| innermost(error.frames()));
+        Site {
+            instruction: fault.and_then(|fault| fault.instruction).map(|opcode| opcode.to_string()),
+            source: source.map(|(file, line)| format!("{file}:{line}")),
+            signal,
+            stack: error.frames().iter().map(ToString::to_string).collect(),
+            ..site.map(Site::of_kernel).unwrap_or_default()
+        }
+    }
+
+    fn of_kernel(site: &KernelSite) -> Site {
         let KernelSite { task, kernel, core, core_type, block } = site;
-        let location = fault.and_then(|fault| fault.location);
         Site {
             task_id: Some(task.to_string()),
             kernel: Some(kernel.clone()),
             core: Some(*core),
             core_type: Some(core_type.name()),
             block: Some(*block),
-            instruction: fault.and_then(|fault| fault.instruction).map(|opcode| opcode.to_string()),
-            source: location.map(|place| format!("{}:{}", place.file(), place.line())),
+            ..Site::default()
         }
     }
 }
@@ -117,6 +135,14 @@ impl Failure {
         }
     }
 
+    /// Why the run stood still, if it did.
+    pub fn stall(&self) -> Option<&Stall> {
+        match self.error.downcast_ref::<PlayError>() {
+            Some(PlayError::Run(error)) => error.stall(),
+            _ => None,
+        }
+    }
+
     /// The reference's error code, where a run failed with one.
     pub fn fatal_code(&self) -> Option<FatalCode> {
         match self.error.downcast_ref::<PlayError>() {
@@ -129,6 +155,12 @@ impl Failure {
 impl From<OutputMismatch> for Failure {
     fn from(error: OutputMismatch) -> Failure {
         Failure::failed(PlayError::from(error))
+    }
+}
+
+impl From<SelectorError> for Failure {
+    fn from(error: SelectorError) -> Failure {
+        Failure::usage(error)
     }
 }
 
@@ -145,6 +177,23 @@ pub fn run_exit_code(error: &RunError) -> u8 {
         RunError::Interrupted => INTERRUPTED,
         _ => FAILED,
     }
+}
+
+/// Why a run stands still, for programs.
+pub fn stall_object(stall: &Stall) -> Value {
+    json!({
+        "class": stall.class.name(),
+        "detail": stall.class.detail(),
+        "meaning": stall.class.meaning(),
+        "completed": stall.completed,
+        "submitted": stall.submitted,
+        "running": stall.running,
+        "ready": stall.ready,
+        "waiting": stall.waiting,
+        "orchestrator_done": stall.orchestrator_done,
+        "stuck_task_id": stall.task.map(|task| task.to_string()),
+        "stuck_core": stall.core,
+    })
 }
 
 /// "did you mean ...?", if one of the candidates resembles what was typed.

@@ -2,20 +2,22 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `scene` | what a shipped scene knows about a dump: kernels, edges, references |
 //! | `runs` | `--runs`: where runs part, and which tasks race |
 //! | `text` | the report for people |
 //! | `html` | the report as a page |
+//! | `ranks` | runs of many ranks, rank by rank |
+//! | `across` | captures that belong together: who leaves the pack |
 
+mod across;
 mod html;
+mod ranks;
 mod runs;
-mod scene;
 mod text;
 
 use std::process::ExitCode;
 
-use argus_dump::LastVerdict;
 use argus_dump::read::Dump;
+use argus_dump_scene::{Known, known};
 use argus_find::align::Side;
 use argus_find::compare::Limits;
 use argus_find::golden::Folder;
@@ -25,10 +27,15 @@ use argus_find::tasks::Tasks;
 
 use argus_scene::Registry;
 
+use argus_find::across::Shard;
+use argus_runs::RunTree;
+use argus_runs::capture::Wanted;
+
 use crate::bar::bar;
 use crate::cli::{DiffArgs, FindArgs, LimitArgs};
 use crate::failure::{Failure, USAGE};
-use crate::{input, output, schema};
+use crate::input::Target;
+use crate::{input, lookup, output, schema};
 
 pub fn find(args: &FindArgs, registry: &Registry) -> Result<ExitCode, Failure> {
     let options = options(&args.limits, args.full)?;
@@ -44,11 +51,25 @@ pub fn find(args: &FindArgs, registry: &Registry) -> Result<ExitCode, Failure> {
             "did you mean `argus find {a} --against {b}`, `argus find --runs {a} {b}` or `argus diff {a} {b}`?"
         )));
     }
-    let dump = input::open(args.dump.as_deref())?;
-    let repeat = scene::repeat(&args.scene);
-    let scene = scene::known(&dump, &args.scene, registry)?;
-    let note = scene.as_ref().and_then(|scene| scene.note.clone());
-    let (supplied, references) = scene.map(scene::Known::supply).unzip();
+    let dump = match input::target(args.dump.as_deref(), args.ranks.rank.as_deref(), Wanted::Graph)? {
+        Target::Tree { tree, chosen } => return of_ranks(args, &tree, &chosen, options, registry),
+        Target::One(_) if args.across => {
+            return Err(impossible(
+                "--across compares the ranks of a run, and this is one capture".to_owned(),
+            )
+            .hint("name the directory of the whole run, with rank*/d* below it".to_owned()));
+        }
+        Target::One(_) if args.shard.shard.is_some() => {
+            return Err(impossible(
+                "--shard shares out the ranks of a run, and this is one capture".to_owned(),
+            ));
+        }
+        Target::One(capture) => capture.dump,
+    };
+    let repeat = lookup::repeat(&args.scene);
+    let scene = known_scene(&dump, args, registry)?;
+    let note = scene.as_ref().filter(|scene| !scene.fits).map(|scene| lookup::better(scene.better.as_ref()));
+    let (supplied, references) = scene.map(Known::supply).unzip();
     let supplied = supplied.flatten();
     let tasks = Tasks::new(&dump, supplied.as_ref());
     let subject = Side { dump: &dump, tasks: &tasks };
@@ -59,10 +80,10 @@ pub fn find(args: &FindArgs, registry: &Registry) -> Result<ExitCode, Failure> {
     } else if let Some(golden) = &args.golden {
         let folder = Folder::open(golden).map_err(Failure::usage)?;
         let mut found = judge(subject, &Expectation::Golden(&folder), options, args.json);
-        found.notes.extend(unused(&folder, &tasks));
+        found.notes.extend(folder.unused(&tasks));
         found
     } else {
-        let references = references.as_ref().ok_or_else(scene::unknown)?;
+        let references = references.as_ref().ok_or_else(unknown_scene)?;
         judge(subject, &Expectation::Isolated(references), options, args.json)
     };
     found.notes.extend(note);
@@ -79,9 +100,44 @@ pub fn find(args: &FindArgs, registry: &Registry) -> Result<ExitCode, Failure> {
     Ok(ExitCode::from(found.verdict.exit_code()))
 }
 
+fn of_ranks(
+    args: &FindArgs,
+    tree: &RunTree,
+    chosen: &[usize],
+    options: Options,
+    registry: &Registry,
+) -> Result<ExitCode, Failure> {
+    if args.html.is_some() || args.golden.is_some() {
+        return Err(impossible("pages and folders of expected values belong to one rank".to_owned())
+            .hint("choose it with --rank N".to_owned()));
+    }
+    if args.across {
+        return across::across(args, tree, chosen);
+    }
+    match &args.against {
+        Some(other) => {
+            let shard = crate::ranks::shard(args.shard.shard.as_deref())?;
+            ranks::against(other, tree, chosen, (options, shard, args.json))
+        }
+        None => ranks::isolated(args, tree, chosen, options, registry),
+    }
+}
+
+pub use across::{merge as merge_across, tell as tell_across};
+pub use ranks::tell as tell_ranks;
+
 pub fn diff(args: &DiffArgs) -> Result<ExitCode, Failure> {
     let options = options(&args.limits, args.full)?;
-    let (actual, expected) = (input::open(Some(&args.actual))?, open_other(&args.expected)?);
+    let actual = match input::target(Some(&args.actual), args.ranks.rank.as_deref(), Wanted::Graph)? {
+        Target::Tree { tree, chosen } => {
+            return ranks::against(&args.expected, &tree, &chosen, (options, Shard::default(), args.json));
+        }
+        Target::One(capture) => capture.dump,
+    };
+    let expected = match input::target(Some(&args.expected), args.ranks.rank.as_deref(), Wanted::Graph)? {
+        Target::Tree { .. } => open_other(&args.expected)?,
+        Target::One(capture) => capture.dump,
+    };
     let (tasks, others) = (Tasks::new(&actual, None), Tasks::new(&expected, None));
     let subject = Side { dump: &actual, tasks: &tasks };
     let other = Side { dump: &expected, tasks: &others };
@@ -97,13 +153,7 @@ pub fn diff(args: &DiffArgs) -> Result<ExitCode, Failure> {
 
 /// Writes beside the dump what was found, for listings and the browser.
 fn keep_verdict(found: &Report, dump: &Dump) {
-    let first = found.first_wrong.first();
-    let verdict = LastVerdict {
-        task_id: first.map(|first| first.id.clone()),
-        kernel: first.map(|first| first.kernel.clone()),
-        ..LastVerdict::new("find", found.verdict.name())
-    };
-    output::keep_verdict(&verdict, dump.directory());
+    output::keep_verdict(&found.last_verdict(), dump.directory());
 }
 
 fn open_other(path: &std::path::Path) -> Result<Dump, Failure> {
@@ -123,21 +173,16 @@ fn judge(subject: Side<'_>, expectation: &Expectation<'_>, options: Options, jso
     report(subject, expectation, &findings)
 }
 
-/// Expected values of tasks that the dump does not have are nearly always misspelled.
-fn unused(folder: &Folder, tasks: &Tasks) -> Vec<String> {
-    let places = folder.places().into_iter().filter(|place| tasks.find(place.task).is_none());
-    let mut notes: Vec<String> = places
-        .map(|place| {
-            format!(
-                "the folder expects argument {} of task {}, which the dump does not have",
-                place.argument, place.task
-            )
-        })
-        .collect();
-    notes.extend(
-        folder.ignored.iter().map(|name| format!("{name} names no task and argument: it was not used")),
-    );
-    notes
+/// Said when references are asked for and the scene is not known.
+/// The scene of a dump, if it is known.
+fn known_scene(dump: &Dump, args: &FindArgs, registry: &Registry) -> Result<Option<Known>, Failure> {
+    known(dump, &lookup::scene_choice(&args.scene), &lookup::lookup(registry))
+        .map_err(|error| lookup::failure(error, registry))
+}
+
+fn unknown_scene() -> Failure {
+    impossible("the dump does not say which scene it belongs to, so there are no references".to_owned())
+        .hint("name it with --scene and --case, or compare with --against DUMP or --golden DIR".to_owned())
 }
 
 /// A search that cannot even begin.

@@ -6,9 +6,11 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use argus_dump::filter::{Filter, FilterError};
-use argus_dump::read::{Dump, OpenError, PayloadError};
+use argus_dump::read::{Dump, Lack, OpenError, PayloadError};
 use argus_facts::task_selector::TASK_FORMS;
 use argus_facts::{TaskSelector, with_causes};
+use argus_runs::capture::Wanted;
+use argus_runs::{Capture, RunError, RunTree};
 use serde_json::{Value, json};
 
 use crate::cli::FilterArgs;
@@ -16,20 +18,80 @@ use crate::failure::{Failure, did_you_mean};
 use crate::output;
 use crate::settings::settings;
 
-/// Opens the dump that was named, or else the newest below the directory of runs.
+/// Opens the dump that was named, or else the newest below the directory of runs. It knows the graph and the names that
+/// lie beside it.
 ///
 /// What cannot be read is blamed on the command line: exit code 2, so that scripts can tell it from a finding.
 pub fn open(path: Option<&Path>) -> Result<Dump, Failure> {
-    let path: PathBuf = match path {
-        Some(path) => path.to_path_buf(),
-        None => {
-            let outputs = &settings().outputs;
-            let newest = Dump::newest(outputs).map_err(|error| no_runs(outputs, error))?;
-            output::detail(&format!("no dump is named; the newest is {}", newest.display()));
-            newest
+    capture(path, Wanted::Graph).map(|capture| capture.dump)
+}
+
+/// The same with the files beside the dump.
+pub fn capture(path: Option<&Path>, wanted: Wanted) -> Result<Capture, Failure> {
+    let path = path_or_newest(path)?;
+    Capture::open(&path, wanted).map_err(|error| no_capture(&path, error))
+}
+
+fn path_or_newest(path: Option<&Path>) -> Result<PathBuf, Failure> {
+    if let Some(path) = path {
+        return Ok(path.to_path_buf());
+    }
+    let outputs = &settings().outputs;
+    let newest = Dump::newest(outputs).map_err(|error| no_runs(outputs, error))?;
+    output::detail(&format!("no dump is named; the newest is {}", newest.display()));
+    Ok(newest)
+}
+
+/// What a path means: one capture, or some of a tree of them.
+pub enum Target {
+    One(Box<Capture>),
+    Tree { tree: RunTree, chosen: Vec<usize> },
+}
+
+/// Finds out what a path and a choice of ranks mean. One rank with one capture is that capture.
+pub fn target(path: Option<&Path>, ranks: Option<&str>, wanted: Wanted) -> Result<Target, Failure> {
+    let path = path_or_newest(path)?;
+    match Capture::open(&path, wanted) {
+        Ok(_) if ranks.is_some() => {
+            let error = anyhow!("{} is one capture: it has no ranks to choose from", path.display());
+            Err(Failure::usage(error)
+                .hint("leave --rank out, or name the directory of the whole run".to_owned()))
         }
-    };
-    Dump::open(&path).map_err(|error| cannot_read(&path, error))
+        Ok(capture) => Ok(Target::One(Box::new(capture))),
+        Err(error @ RunError::Ranks { .. }) => {
+            let tree = RunTree::read(&path).ok_or_else(|| no_capture(&path, error))?;
+            let chosen = tree.choose(ranks).map_err(Failure::usage)?;
+            if let [only] = chosen[..] {
+                return capture(Some(&tree.capture(only).directory), wanted)
+                    .map(|one| Target::One(Box::new(one)));
+            }
+            Ok(Target::Tree { tree, chosen })
+        }
+        Err(error) => Err(no_capture(&path, error)),
+    }
+}
+
+fn no_capture(path: &Path, error: RunError) -> Failure {
+    match error {
+        RunError::Open(error) => cannot_read(path, error),
+        RunError::Ranks { ref labels, .. } => {
+            let first = labels.first().map_or("", String::as_str);
+            let hint =
+                format!("name one: {}/{first}, or choose with --rank where a command has it", path.display());
+            Failure::usage(error).hint(hint).next(format!("argus view {}", path.display()))
+        }
+        RunError::NoRecords { .. } => {
+            let next = format!("argus view {}", path.display());
+            Failure::usage(error).next(next)
+        }
+        RunError::Overwritten { .. } => {
+            let hint = "run each chip into a directory of its own (rank*/d*), or name the manifest file itself to see what \
+                        is left"
+                .to_owned();
+            Failure::usage(error).hint(hint)
+        }
+        other => Failure::usage(other),
+    }
 }
 
 /// A directory of runs that is not there, or holds no run.
@@ -48,6 +110,9 @@ pub fn no_runs(outputs: &Path, error: OpenError) -> Failure {
 
 fn cannot_read(path: &Path, error: OpenError) -> Failure {
     let hint = match &error {
+        OpenError::NotADump { lack: Lack::Files { newest: Some(newest) }, .. } => {
+            Some(format!("`argus view {}` lists its records", newest.display()))
+        }
         OpenError::NotADump { .. } => Some(format!(
             "a dump is a directory with tensor_dump.journal, tensor_dump.json or args_dump.json, or its parent; \
              `ls {}` shows what is there",

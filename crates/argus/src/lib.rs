@@ -10,7 +10,7 @@
 //! | `run` | `argus run`: from arguments to a played case |
 //! | `new` | `argus new`: a small project to start from |
 //! | `capture` | `argus run --dump-...`: from the flags to a recorded run |
-//! | `carried` | the scene that a dump carries |
+//! | `lookup` | from what was typed to the scene of a dump, and to a task with its code |
 //! | `scene_files` | scenes from files: which compiler, where messages go, what helps |
 //! | `interrupt` | Ctrl-C ends a run in order |
 //! | `progress` | progress of a long run, on a terminal only |
@@ -20,8 +20,11 @@
 //! | `stats`, `verify` | `argus stats`, `argus verify` |
 //! | `export` | `argus export`, `argus convert` |
 //! | `find` | `argus find`, `argus diff` |
+//! | `ranks` | commands on a run of many ranks |
+//! | `merge` | `argus merge`: reports of shards joined |
 //! | `replay` | `argus replay` |
 //! | `trace` | `argus trace`, and the timeline of a run |
+//! | `pytest` | `argus pytest`: scene tests in Python |
 //! | `dumps` | `argus dumps`: runs listed and removed |
 //! | `doctor` | `argus doctor`: what this machine has |
 //! | `shell` | `argus completions`, `argus man` |
@@ -32,25 +35,29 @@
 //! | `table` | tables without lines |
 //! | `threads` | the threads of loops that run on every processor |
 //! | `failure` | why a command failed, with a hint and an exit code |
+//! | [`prelude`] | what a scene in Rust is written with |
 //! | `output` | the only place that writes to stdout and stderr |
 #![forbid(unsafe_code)]
 
 mod bar;
 mod capture;
-mod carried;
 mod cli;
 mod doctor;
 mod dumps;
 mod export;
 mod failure;
 mod find;
-mod fit;
 mod input;
 mod interrupt;
 mod list;
+mod lookup;
+mod merge;
 mod new;
 mod output;
+pub mod prelude;
 mod progress;
+mod pytest;
+mod ranks;
 mod replay;
 mod report;
 mod run;
@@ -86,18 +93,23 @@ use crate::failure::Failure;
 /// ```
 pub fn main(scenes: impl IntoIterator<Item = Scene>) -> ExitCode {
     argus_signals::install();
-    silence_panics_of_kernels();
+    argus_runtime::silence_panics_of_kernels();
     threads::start();
     let mut registry = match Registry::new(scenes) {
         Ok(registry) => registry,
         Err(error) => return output::failed(&Failure::usage(error), false),
     };
+    let parsed = Cli::try_parse();
+    let cxx = parsed.as_ref().ok().and_then(|cli| cli.cxx.as_deref());
+    if let Err(failure) = scene_files::add(&mut registry, cxx) {
+        return output::failed(&failure, false);
+    }
+    // A shell that asks for completions knows nothing of our arguments.
     shell::answer(&registry);
-    let cli = match Cli::try_parse() {
+    let cli = match parsed {
         Ok(cli) => cli,
         Err(error) => return output::not_understood(&error),
     };
-    registry.add_source(scene_files::source(cli.cxx.as_deref()));
     let json = cli.command.json();
     let ended = settings::set(&cli.common).and_then(|()| command(&cli.command, &registry));
     ended.unwrap_or_else(|failure| output::failed(&failure, json))
@@ -116,8 +128,10 @@ fn command(command: &Command, registry: &Registry) -> Result<ExitCode, Failure> 
         Command::Convert(args) => export::convert(args),
         Command::Find(args) => find::find(args, registry),
         Command::Diff(args) => find::diff(args),
+        Command::Merge(args) => merge::merge(args),
         Command::Replay(args) => replay::replay(args, registry),
         Command::Trace(args) => trace::trace(args, registry),
+        Command::Pytest(args) => pytest::pytest(args),
         Command::Dumps(args) => dumps::dumps(args),
         Command::Doctor(args) => doctor::doctor(args, registry),
         Command::Completions(args) => shell::completions(args),
@@ -134,15 +148,4 @@ fn run_scene(args: &cli::RunArgs, registry: &Registry) -> Result<ExitCode, Failu
         output::print(&report::text(&summary))?;
     }
     Ok(if summary.played.passed() { ExitCode::SUCCESS } else { ExitCode::from(failure::FAILED) })
-}
-
-/// A kernel that panics ends its run with an error that names task, kernel, core and instruction. The
-/// default message on top would say less, in the middle of other output. Any other panic is told.
-fn silence_panics_of_kernels() {
-    let default = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |panic| {
-        if !argus_runtime::in_kernel() {
-            default(panic);
-        }
-    }));
 }

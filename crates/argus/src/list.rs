@@ -15,6 +15,9 @@ use crate::{output, schema, table};
 
 pub fn list(args: &ListArgs, registry: &Registry) -> Result<ExitCode, Failure> {
     let behind = match &args.path {
+        Some(name) if registry.names().any(|known| known == name) => {
+            Some(vec![registry.scene(name).map_err(|error| no_scene(registry, name, error))?])
+        }
         Some(path) => Some(registry.behind(path).map_err(|error| no_scene(registry, path, error))?),
         None => None,
     };

@@ -21,6 +21,22 @@ const CPP: &[(&str, &str)] = &[
     ("kernels/orchestration/orch.cpp", include_str!("new/cpp/kernels/orchestration/orch.cpp")),
 ];
 
+/// `@ARGUS@` stands for the crate that the project depends on. The scene is an example of that crate, so that it is
+/// compiled and run with every change.
+const RUST: &[(&str, &str)] = &[
+    ("README.md", include_str!("new/rust/README.md")),
+    ("Cargo.toml", include_str!("new/rust/Cargo.toml.txt")),
+    (".gitignore", "/target\n/outputs\n/good\n/bad\n/trace\n"),
+    ("src/main.rs", include_str!("../examples/own_scene.rs")),
+];
+
+/// What a project is made of, and what to say of it.
+struct Kind {
+    files: Vec<(&'static str, Vec<u8>)>,
+    about: &'static str,
+    next: &'static str,
+}
+
 pub fn new(args: &NewArgs) -> Result<ExitCode, Failure> {
     check(&args.name)?;
     let target = Path::new(&args.name);
@@ -28,14 +44,41 @@ pub fn new(args: &NewArgs) -> Result<ExitCode, Failure> {
         return Err(Failure::usage(anyhow!("'{}' exists already", args.name))
             .hint("choose another name: nothing is overwritten".to_owned()));
     }
-    write(&args.name, target)
+    let kind = if args.rust { rust(args)? } else { cpp(&args.name) };
+    write(&kind, target)
         .map_err(|error| Failure::failed(anyhow!(error).context(format!("cannot make '{}'", args.name))))?;
-    output::print(&format!(
-        "made {name}: a scene with two kernels, an orchestration and a planted bug\n\
-         next: cd {name} && argus run . --dump-tensor -o good\n",
-        name = args.name
-    ))?;
+    output::print(&format!("made {0}: {1}\nnext: cd {0} && {2}\n", args.name, kind.about, kind.next))?;
     Ok(ExitCode::SUCCESS)
+}
+
+fn cpp(name: &str) -> Kind {
+    let texts = CPP.iter().map(|(file, text)| (*file, text.replace("@NAME@", name).into_bytes()));
+    Kind {
+        files: texts.chain([("golden/out.npy", golden())]).collect(),
+        about: "a scene with two kernels, an orchestration and a planted bug",
+        next: "argus run . --dump-tensor -o good",
+    }
+}
+
+fn rust(args: &NewArgs) -> Result<Kind, Failure> {
+    let known = args.argus.clone().unwrap_or_else(|| Path::new(env!("CARGO_MANIFEST_DIR")).join("../.."));
+    let known = fs::canonicalize(&known).unwrap_or(known);
+    let own = known.join("crates/argus");
+    if !own.join("Cargo.toml").is_file() {
+        let message = anyhow!("{} does not hold the sources of Argus", known.display());
+        return Err(Failure::usage(message)
+            .hint("--argus DIR names a checkout, the directory with crates/argus in it".to_owned()));
+    }
+    let path = own.display().to_string();
+    let fill = |text: &str| {
+        let text = text.replace("@NAME@", &args.name).replace("@ARGUS@", &path);
+        text.replace("own_scene.rs", "main.rs").replace("own_scene", &args.name)
+    };
+    Ok(Kind {
+        files: RUST.iter().map(|(file, text)| (*file, fill(text).into_bytes())).collect(),
+        about: "a crate with a scene of two kernels, an orchestration and a planted bug",
+        next: "cargo run -q -- list",
+    })
 }
 
 /// A name is a plain word: it becomes a directory and the name of a scene.
@@ -49,7 +92,7 @@ fn check(name: &str) -> Result<(), Failure> {
 }
 
 /// All files appear at once, or none.
-fn write(name: &str, target: &Path) -> std::io::Result<()> {
+fn write(kind: &Kind, target: &Path) -> std::io::Result<()> {
     let stage = Stage::beside(target)?;
     let home = stage.path().join("project");
     let put = |file: &str, content: &[u8]| {
@@ -59,10 +102,9 @@ fn write(name: &str, target: &Path) -> std::io::Result<()> {
         }
         fs::write(path, content)
     };
-    for (file, text) in CPP {
-        put(file, text.replace("@NAME@", name).as_bytes())?;
+    for (file, content) in &kind.files {
+        put(file, content)?;
     }
-    put("golden/out.npy", &golden())?;
     stage.publish("project", target)
 }
 

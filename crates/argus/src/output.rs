@@ -12,13 +12,16 @@ use anstyle::{AnsiColor, Style};
 use argus_dump::LastVerdict;
 use serde::Serialize;
 
-use crate::failure::{Failure, Site, USAGE};
+use crate::failure::{Failure, Site, USAGE, stall_object};
 use crate::schema;
 use crate::settings::settings;
 
 pub const GOOD: Style = AnsiColor::Green.on_default().bold();
 pub const BAD: Style = AnsiColor::Red.on_default().bold();
 pub const NOTE: Style = AnsiColor::Cyan.on_default().bold();
+
+/// Said of a directory that is taken.
+pub const REPLACE_DIRECTORY: &str = "--force replaces it; -o names another directory";
 
 /// The object that replaces the result of a command that failed.
 #[derive(Serialize)]
@@ -31,6 +34,9 @@ struct ErrorObject<'a> {
     next: Option<&'a str>,
     fatal_code: Option<i32>,
     fatal_name: Option<&'static str>,
+    /// Why a run stood still.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stall: Option<serde_json::Value>,
     /// Where a kernel failed; all of it null elsewhere.
     #[serde(flatten)]
     site: Site,
@@ -165,6 +171,7 @@ pub fn failed(failure: &Failure, json: bool) -> ExitCode {
             next: failure.next.as_deref(),
             fatal_code: code.map(|code| code.raw()),
             fatal_name: code.map(|code| code.name()),
+            stall: failure.stall().map(stall_object),
             site: failure.site(),
             exit_code: failure.exit_code,
         };
@@ -194,6 +201,13 @@ pub fn not_understood(error: &clap::Error) -> ExitCode {
 
 fn explain(failure: &Failure) {
     let mut text = format!("{BAD}error:{BAD:#} {}\n", printable(&failure.message()));
+    for function in failure.site().stack {
+        text += &format!("    {}\n", printable(&function));
+    }
+    if let Some(stall) = failure.stall() {
+        let (class, meaning) = (stall.class, stall.class.meaning());
+        text += &format!("\n{NOTE}stall:{NOTE:#} {class}: {meaning}; {}\n", stall.counts());
+    }
     if let Some(hint) = &failure.hint {
         text += &format!("\n{NOTE}hint:{NOTE:#} {hint}\n");
     }

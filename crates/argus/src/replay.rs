@@ -2,15 +2,15 @@
 //!
 //! | file | subject |
 //! |---|---|
-//! | `source` | from what was typed to a task and the code it runs |
 //! | `text` | the report for people |
 //! | `json` | the report for programs |
+//! | `debugger` | the task under gdb or lldb, instead of a replay |
 //! | `hints` | what would help, in flags |
 //! | `workspace` | the task as a C++ project, instead of a replay |
 
+mod debugger;
 mod hints;
 mod json;
-pub mod source;
 mod text;
 mod workspace;
 
@@ -18,15 +18,19 @@ pub use hints::cannot_replay;
 pub use text::facts;
 
 use std::process::ExitCode;
+use std::time::Duration;
 
 use anyhow::anyhow;
+use argus_dump_scene::Source;
 use argus_replay::{Capsule, Options, Probe, Proof, Watch};
 use argus_scene::Registry;
 
 use crate::cli::{ReplayArgs, TaskArgs};
 use crate::failure::{FAILED, Failure};
-use crate::output;
-use source::Source;
+use crate::{lookup, output};
+
+/// How long a task may stand still whose kernels were compiled for a debugger: as long as a person thinks.
+const PATIENCE: Duration = Duration::from_secs(7 * 24 * 3600);
 
 /// What a replay has to tell.
 pub struct Report<'a> {
@@ -37,6 +41,11 @@ pub struct Report<'a> {
     pub repeat: &'a str,
 }
 
+/// The task may run code that crashes: that is then said with its place, like any other failure of a kernel.
+pub fn guard() -> Result<(), Failure> {
+    argus_child::guard().map_err(|error| Failure::failed(anyhow!(error).context("cannot watch for crashes")))
+}
+
 pub fn replay(args: &ReplayArgs, registry: &Registry) -> Result<ExitCode, Failure> {
     if let Some(directory) = &args.workspace.workspace {
         return workspace::workspace(args, directory, registry);
@@ -44,11 +53,22 @@ pub fn replay(args: &ReplayArgs, registry: &Registry) -> Result<ExitCode, Failur
     if args.times == 0 {
         return Err(Failure::usage(anyhow!("--times is 0; at least 1 is needed")));
     }
+    if let Some(debugger) = args.debugger.chosen() {
+        return debugger::start(debugger, args, registry);
+    }
     let options = options(args)?;
     if let Some(path) = &args.capsule {
         output::check_file(path, args.workspace.force)?;
     }
-    let source = source::open(args.what.as_deref(), &args.task, registry)?;
+    let what = args.what.as_deref();
+    let source = match args.debugger.debug_build {
+        // The debugger is the one to meet a crash.
+        true => lookup::open_for_debugger(what, &args.task, registry)?,
+        false => {
+            guard()?;
+            lookup::open(what, &args.task, registry)?
+        }
+    };
     if let Some(path) = &args.capsule {
         let capsule = Capsule::new(source.task.clone()).map_err(cannot_replay)?;
         capsule.save(path).map_err(Failure::failed)?;
@@ -103,6 +123,8 @@ fn options(args: &ReplayArgs) -> Result<Options, Failure> {
     };
     if let Some(seconds) = args.task.timeout {
         options.timeout = crate::run::timeout(seconds)?;
+    } else if args.debugger.debug_build {
+        options.timeout = PATIENCE;
     }
     Ok(options)
 }

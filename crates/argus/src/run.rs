@@ -1,6 +1,6 @@
 //! `argus run`: from arguments to a played case.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -17,6 +17,7 @@ use crate::capture::{self, Kept, Recording};
 use crate::cli::{Deps, RunArgs};
 use crate::failure::{FAILED, Failure, did_you_mean};
 use crate::interrupt::Interrupt;
+use crate::output;
 use crate::progress::Progress;
 use crate::settings::settings;
 use crate::trace;
@@ -60,6 +61,7 @@ pub fn run(args: &RunArgs, registry: &Registry) -> Result<Summary, Failure> {
         ring_heap: args.ring_heap.as_deref().map(capture::size).transpose()?,
         injections: injections(&args.inject)?,
         timeline: args.timeline.is_some(),
+        in_process: args.in_process,
         ..PlayOptions::default()
     };
     let target = args.timeline.as_deref().map(|path| Target::new(path, args.force)).transpose()?;
@@ -69,7 +71,7 @@ pub fn run(args: &RunArgs, registry: &Registry) -> Result<Summary, Failure> {
         runtime: runtime.name().into(),
         ..Names::default()
     };
-    let mut recording = Recording::new(&args.dump, names, options.rounds)?;
+    let mut recording = Recording::new(&args.dump, names, options.rounds, args.force)?;
     if let Some(recording) = &mut recording {
         recording.count_tasks(&case, runtime)?;
     }
@@ -104,6 +106,11 @@ pub fn run(args: &RunArgs, registry: &Registry) -> Result<Summary, Failure> {
     })?;
     drawn?;
     let kept = recording.map_or_else(Vec::new, |recording| recording.kept);
+    if args.dump.artefacts {
+        for kept in &kept {
+            write_artefacts(&kept.summary.directory)?;
+        }
+    }
     let timeline = target.map(|target| target.path().to_owned());
     Ok(Summary { scene, case, runtime, chip, played, kept, injected, timeline })
 }
@@ -194,6 +201,21 @@ fn tolerance(
         }
     };
     Tolerance::new(rtol, atol).map(Some).map_err(Failure::usage)
+}
+
+/// Writes the reference's files beside a dump, and says which.
+fn write_artefacts(dump: &Path) -> Result<(), Failure> {
+    let dump = argus_dump::read::Dump::open(dump).map_err(Failure::failed)?;
+    let written = argus_runs::write::artefacts(&dump).map_err(Failure::failed)?;
+    written.files.iter().for_each(|path| output::wrote(path));
+    if written.edges_left_out > 0 {
+        let count = output::counted(written.edges_left_out as u64, "edge");
+        output::remark(&format!(
+            "{NOTE}note:{NOTE:#} {count} left out of deps.json: the reference has none for a write that waits for reads\n",
+            NOTE = output::NOTE
+        ))?;
+    }
+    Ok(())
 }
 
 /// Gives a failed run the exit code and the hint it deserves.

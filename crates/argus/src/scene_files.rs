@@ -5,14 +5,16 @@ use std::sync::Arc;
 
 use argus_compile::error::Hint;
 use argus_loaded::{Level, Log};
-use argus_scene::PrepareError;
+use argus_scene::{PrepareError, Registry};
 use argus_scene_file::{SceneFileError, SceneFiles};
 
+use crate::failure::Failure;
 use crate::output;
 
-/// Finds scenes behind paths, compiled by the compiler that was named.
-pub fn source(cxx: Option<&OsStr>) -> SceneFiles {
-    SceneFiles { cxx: cxx.map(OsStr::to_owned), log: log() }
+/// Scenes in C++, compiled by the compiler that was named: those that ship get their names, others are found behind
+/// paths.
+pub fn add(registry: &mut Registry, cxx: Option<&OsStr>) -> Result<(), Failure> {
+    SceneFiles::add_to(registry, cxx.map(OsStr::to_owned), log()).map_err(Failure::usage)
 }
 
 /// Messages of an orchestration go where ours go; those that only tell how it gets along are left out.

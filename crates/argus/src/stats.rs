@@ -1,4 +1,11 @@
-//! `argus stats`: what the values of a dump have in common, by record or by kernel.
+//! `argus stats`: what the values of a dump have in common, by record or by kernel; and what its times add up to.
+//!
+//! | file | subject |
+//! |---|---|
+//! | this one | values |
+//! | `times` | times, the critical path, what to shorten first |
+
+mod times;
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -8,6 +15,8 @@ use argus_abi::Kind;
 use argus_dump::read::{Dump, Record};
 use argus_dump::summary::Summary;
 use argus_facts::number::Number;
+use argus_runs::RunTree;
+use argus_runs::capture::Wanted;
 use argus_text::record;
 use rayon::prelude::*;
 use serde_json::{Value, json};
@@ -15,27 +24,106 @@ use serde_json::{Value, json};
 use crate::bar::bar;
 use crate::cli::StatsArgs;
 use crate::failure::{FAILED, Failure};
-use crate::input::Unreadable;
+use crate::input::{Target, Unreadable};
 use crate::output::counted;
 use crate::view::{object, row};
-use crate::{input, output, schema, table};
+use crate::{input, output, ranks, schema, table};
 
 pub fn stats(args: &StatsArgs) -> Result<ExitCode, Failure> {
-    let dump = input::open(args.dump.as_deref())?;
-    let selected = input::select(&dump, &args.filter)?;
-    let unreadable = Unreadable::among(&dump, &selected);
+    let wanted = if args.times { Wanted::All } else { Wanted::Graph };
+    match input::target(args.dump.as_deref(), args.ranks.rank.as_deref(), wanted)? {
+        Target::One(capture) if args.times => times::show(&capture, args.json),
+        Target::One(capture) => of_dump(args, &capture.dump),
+        Target::Tree { .. } if args.times || args.parquet.is_some() => {
+            let error =
+                anyhow::anyhow!("clocks and files of several ranks are not joined: choose one of them");
+            Err(Failure::usage(error).hint("--rank N chooses it".to_owned()))
+        }
+        Target::Tree { tree, chosen } => of_ranks(args, &tree, &chosen),
+    }
+}
+
+/// Kernels and arguments over all ranks, and how many values of each rank are alarming.
+fn of_ranks(args: &StatsArgs, tree: &RunTree, chosen: &[usize]) -> Result<ExitCode, Failure> {
+    let told = ranks::each(tree, chosen, ("statistics", args.json), |capture| {
+        let dump = &capture.dump;
+        let selected = input::select(dump, &args.filter)?;
+        let mut groups: BTreeMap<Key, Group> = BTreeMap::new();
+        for index in selected {
+            let record = dump.record(index);
+            if record.kind == Kind::Tensor
+                && let Some(summary) = row::summary(dump, &record)
+            {
+                let key = key(dump, &record);
+                groups.entry(key.clone()).or_insert_with(|| Group::new(key)).add(&summary);
+            }
+        }
+        Ok(groups)
+    });
+    let mut all: BTreeMap<Key, Group> = BTreeMap::new();
+    let mut rows = table::plain(&["CAPTURE", "TENSORS", "ELEMENTS", "UNWRITTEN", "NAN", "INF", ""]);
+    let mut objects = Vec::new();
+    let mut failed = false;
+    for rank in &told {
+        let groups = match &rank.told {
+            Ok(groups) => groups,
+            Err(failure) => {
+                failed = true;
+                let why = failure.message();
+                objects.push(json!({ "capture": rank.label, "error": why }));
+                rows.add_row([&rank.label, "", "", "", "", "", &why]);
+                continue;
+            }
+        };
+        let sum = |of: fn(&Group) -> u64| groups.values().map(of).sum::<u64>();
+        let numbers = [
+            sum(|g| g.records as u64),
+            sum(|g| g.elements),
+            sum(|g| g.unwritten),
+            sum(|g| g.nan),
+            sum(|g| g.inf),
+        ];
+        let [records, elements, unwritten, nan, inf] = numbers;
+        objects.push(json!({
+            "capture": rank.label, "tensors": records, "elements": elements, "unwritten": unwritten, "nan": nan, "inf": inf,
+        }));
+        let mut cells = vec![rank.label.clone()];
+        cells.extend(numbers.iter().map(u64::to_string));
+        cells.push(String::new());
+        rows.add_row(cells);
+        for (key, group) in groups {
+            all.entry(key.clone()).or_insert_with(|| Group::new(key.clone())).join(group);
+        }
+    }
+    let groups: Vec<Group> = all.into_values().collect();
+    if args.json {
+        output::print_json(&json!({
+            "schema": schema::STATS_RANKS,
+            "run": tree.directory.display().to_string(),
+            "captures": objects,
+            "kernels": groups.iter().map(Group::object).collect::<Vec<_>>(),
+        }))?;
+    } else {
+        output::print(&format!("{}\n{}", table::lines(&rows), group_table(&groups)))?;
+    }
+    Ok(if failed { ExitCode::from(FAILED) } else { ExitCode::SUCCESS })
+}
+
+fn of_dump(args: &StatsArgs, dump: &Dump) -> Result<ExitCode, Failure> {
+    let selected = input::select(dump, &args.filter)?;
+    let unreadable = Unreadable::among(dump, &selected);
     if let Some(path) = &args.parquet {
         if let Some(unreadable) = unreadable {
             return Err(unreadable.failure());
         }
-        return parquet(&dump, &selected, path, args);
+        return parquet(dump, &selected, path, args);
     }
     let bar = bar("statistics", selected.len() as u64, args.json);
     let summaries: Vec<(Record, Option<Summary>)> = selected
         .par_iter()
         .map(|&index| {
             let record = dump.record(index);
-            let summary = row::summary(&dump, &record);
+            let summary = row::summary(dump, &record);
             bar.inc(1);
             (record, summary)
         })
@@ -43,9 +131,9 @@ pub fn stats(args: &StatsArgs) -> Result<ExitCode, Failure> {
     bar.finish_and_clear();
     let tensors = || summaries.iter().filter(|(record, _)| record.kind == Kind::Tensor);
     let without = tensors().filter(|(_, summary)| summary.is_none()).count();
-    let groups = grouped(&dump, tensors());
+    let groups = grouped(dump, tensors());
     if args.json {
-        let records = tensors().map(|(record, summary)| record_object(&dump, record, summary.as_ref()));
+        let records = tensors().map(|(record, summary)| record_object(dump, record, summary.as_ref()));
         let records: Vec<Value> = if args.by_kernel { Vec::new() } else { records.collect() };
         output::print_json(&json!({
             "schema": schema::STATS,
@@ -59,7 +147,7 @@ pub fn stats(args: &StatsArgs) -> Result<ExitCode, Failure> {
     }
     let mut parts = Vec::new();
     if !groups.is_empty() {
-        parts.extend((!args.by_kernel).then(|| record_table(&dump, tensors())));
+        parts.extend((!args.by_kernel).then(|| record_table(dump, tensors())));
         parts.push(group_table(&groups));
     }
     if without > 0 {
@@ -78,10 +166,7 @@ pub fn stats(args: &StatsArgs) -> Result<ExitCode, Failure> {
 
 /// One file under the name that was asked for; the exporter names its own.
 fn parquet(dump: &Dump, selected: &[usize], path: &Path, args: &StatsArgs) -> Result<ExitCode, Failure> {
-    if path.exists() && !args.force {
-        let error = anyhow::anyhow!("{} exists already", path.display());
-        return Err(Failure::usage(error).hint("--force overwrites it".to_owned()));
-    }
+    output::check_file(path, args.force)?;
     let cannot = |error: std::io::Error| {
         Failure::failed(anyhow::Error::new(error).context(format!("cannot write {}", path.display())))
     };
@@ -189,17 +274,30 @@ struct Group {
     subnormal: u64,
 }
 
+/// Kernel, stage, argument and dtype.
+type Key = (String, &'static str, u32, &'static str);
+
+fn key(dump: &Dump, record: &Record) -> Key {
+    (dump.kernel_names(record), record::stage(record.stage), record.arg_index, record::dtype(record))
+}
+
 fn grouped<'a>(dump: &Dump, records: impl Iterator<Item = &'a (Record, Option<Summary>)>) -> Vec<Group> {
-    let mut groups: BTreeMap<(String, &'static str, u32, &'static str), Group> = BTreeMap::new();
+    let mut groups: BTreeMap<Key, Group> = BTreeMap::new();
     for (record, summary) in records {
         let Some(summary) = summary else { continue };
-        let key =
-            (dump.kernel_names(record), record::stage(record.stage), record.arg_index, record::dtype(record));
-        let group = groups.entry(key.clone()).or_insert_with(|| Group {
-            kernel: key.0,
-            arg: key.2,
-            stage: key.1,
-            dtype: key.3,
+        let key = key(dump, record);
+        groups.entry(key.clone()).or_insert_with(|| Group::new(key)).add(summary);
+    }
+    groups.into_values().collect()
+}
+
+impl Group {
+    fn new((kernel, stage, arg, dtype): Key) -> Group {
+        Group {
+            kernel,
+            arg,
+            stage,
+            dtype,
             records: 0,
             elements: 0,
             min: f64::INFINITY,
@@ -211,13 +309,23 @@ fn grouped<'a>(dump: &Dump, records: impl Iterator<Item = &'a (Record, Option<Su
             nan: 0,
             inf: 0,
             subnormal: 0,
-        });
-        group.add(summary);
+        }
     }
-    groups.into_values().collect()
-}
 
-impl Group {
+    fn join(&mut self, other: &Group) {
+        self.records += other.records;
+        self.elements += other.elements;
+        self.min = self.min.min(other.min);
+        self.max = self.max.max(other.max);
+        self.sum += other.sum;
+        self.finite += other.finite;
+        self.zero += other.zero;
+        self.unwritten += other.unwritten;
+        self.nan += other.nan;
+        self.inf += other.inf;
+        self.subnormal += other.subnormal;
+    }
+
     fn add(&mut self, summary: &Summary) {
         let finite = summary.count - summary.nan - summary.inf();
         self.records += 1;

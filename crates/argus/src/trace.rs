@@ -15,6 +15,7 @@ use std::path::Path;
 use std::process::ExitCode;
 
 use anyhow::anyhow;
+use argus_runs::capture::Wanted;
 use serde_json::json;
 
 use crate::cli::{TaskArgs, TraceArgs};
@@ -34,8 +35,8 @@ pub fn trace(args: &TraceArgs, registry: &Registry) -> Result<ExitCode, Failure>
         return Err(Failure::usage(anyhow!("{flag} is about one task, and none is named"))
             .hint("name a task with --task ID, --kernel NAME or --func-id N".to_owned()));
     }
-    let dump = input::open(args.what.as_deref().map(Path::new))?;
-    run_timeline::of_dump(&dump, args.output.as_deref(), args.force, args.json)
+    let capture = input::capture(args.what.as_deref().map(Path::new), Wanted::All)?;
+    run_timeline::of_capture(&capture, args.output.as_deref(), args.force, args.json)
 }
 
 /// A scene and a capsule mean a task even if none is named: they are not the dump of a run.

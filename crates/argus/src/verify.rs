@@ -5,16 +5,29 @@ use std::process::ExitCode;
 
 use argus_dump::read::Dump;
 use argus_dump::verify::{Defect, Severity, Verdict};
+use argus_find::across::Shard;
+use argus_runs::RunTree;
+use argus_runs::capture::Wanted;
 use serde_json::{Value, json};
 
 use crate::bar::bar;
 use crate::cli::VerifyArgs;
 use crate::failure::{FAILED, Failure};
+use crate::input::Target;
 use crate::output::{BAD, GOOD, NOTE, counted};
-use crate::{input, output, schema};
+use crate::{input, output, ranks, schema, table};
 
 pub fn verify(args: &VerifyArgs) -> Result<ExitCode, Failure> {
-    let dump = input::open(args.dump.as_deref())?;
+    let shard = ranks::shard(args.shard.shard.as_deref())?;
+    let dump = match input::target(args.dump.as_deref(), args.ranks.rank.as_deref(), Wanted::Graph)? {
+        Target::Tree { tree, chosen } => return of_ranks(&tree, &chosen, shard, args.json),
+        Target::One(_) if shard.count > 1 => {
+            return Err(Failure::usage(anyhow::anyhow!(
+                "--shard shares out the ranks of a run, and this is one capture"
+            )));
+        }
+        Target::One(capture) => capture.dump,
+    };
     let bar = bar("verifying", 0, args.json);
     let verdict = argus_dump::verify::verify(&dump, |done, total| {
         bar.set_length(total);
@@ -27,6 +40,81 @@ pub fn verify(args: &VerifyArgs) -> Result<ExitCode, Failure> {
         output::print(&text(&dump, &verdict))?;
     }
     Ok(if verdict.is_sound() { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
+}
+
+/// All chosen ranks, and one summary.
+fn of_ranks(tree: &RunTree, chosen: &[usize], shard: Shard, json: bool) -> Result<ExitCode, Failure> {
+    let mine = ranks::share(chosen, shard);
+    let told = ranks::each(tree, &mine, ("verifying", json), |capture| {
+        let verdict = argus_dump::verify::verify(&capture.dump, |_, _| {});
+        Ok(object(&capture.dump, &verdict))
+    });
+    let captures = told.into_iter().map(|rank| {
+        let mut object = rank
+            .told
+            .unwrap_or_else(|failure| json!({ "verdict": "unreadable", "error": failure.message() }));
+        object["capture"] = rank.label.into();
+        object
+    });
+    let report = json!({
+        "schema": schema::VERIFY_RANKS,
+        "run": tree.directory.display().to_string(),
+        "shard": ranks::shard_object(shard),
+        "missing_ranks": tree.ranks.missing,
+        "captures": captures.collect::<Vec<_>>(),
+    });
+    tell_ranks(&report, json)
+}
+
+/// Prints a report on many ranks, of one process or merged out of shards.
+pub fn tell_ranks(report: &Value, json: bool) -> Result<ExitCode, Failure> {
+    if json {
+        output::print_json(report)?;
+    } else {
+        output::print(&ranks_text(report))?;
+    }
+    let captures = report["captures"].as_array().map_or(&[][..], Vec::as_slice);
+    let sound = captures.iter().all(|capture| capture["verdict"] == "sound");
+    let whole = report["missing_ranks"].as_array().is_none_or(Vec::is_empty);
+    Ok(if sound && whole { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
+}
+
+fn ranks_text(report: &Value) -> String {
+    let captures = report["captures"].as_array().map_or(&[][..], Vec::as_slice);
+    let mut rows = table::plain(&["CAPTURE", "RECORDS", "PAYLOAD BYTES", "VERDICT", "FIRST DEFECT"]);
+    let mut bad = 0;
+    for capture in captures {
+        let number =
+            |key: &str| capture["checked"][key].as_u64().map_or(String::new(), |number| number.to_string());
+        let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+        let first = capture["defects"].as_array().and_then(|defects| {
+            defects
+                .iter()
+                .find(|defect| defect["severity"] != "warning")
+                .map(|defect| text(&defect["message"]))
+        });
+        bad += u64::from(capture["verdict"] != "sound");
+        rows.add_row([
+            text(&capture["capture"]),
+            number("records"),
+            number("payload_bytes"),
+            text(&capture["verdict"]),
+            first.unwrap_or_else(|| text(&capture["error"])),
+        ]);
+    }
+    let mut told = table::lines(&rows);
+    let missing = report["missing_ranks"].as_array().map_or(&[][..], Vec::as_slice);
+    if !missing.is_empty() {
+        let names: Vec<&str> = missing.iter().filter_map(Value::as_str).collect();
+        _ = writeln!(told, "{BAD}missing:{BAD:#} {}", names.join(", "));
+    }
+    let all = counted(captures.len() as u64, "capture");
+    _ = match (bad, missing.is_empty()) {
+        (0, true) => writeln!(told, "\n{GOOD}SOUND{GOOD:#}  {all}"),
+        (0, false) => writeln!(told, "\n{BAD}INCOMPLETE{BAD:#}  {all} sound, and ranks are missing"),
+        _ => writeln!(told, "\n{BAD}DEFECTIVE{BAD:#}  {bad} of {all}"),
+    };
+    told
 }
 
 fn text(dump: &Dump, verdict: &Verdict) -> String {

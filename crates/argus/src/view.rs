@@ -7,23 +7,34 @@
 //! | `show` | one record with statistics, histogram and values |
 //! | `object` | records as JSON |
 //! | `orchestration` | the arguments of the orchestration itself |
+//! | `graph` | tasks, kernels and edges |
+//! | `task_page` | what files beside the dump know of a task |
+//! | `ranks` | a run of many ranks as a table |
+//! | `failed` | a run that did not finish |
 
+pub mod failed;
+mod graph;
 mod lines;
 pub mod object;
 mod orchestration;
+mod ranks;
 pub mod row;
 mod show;
+mod task_page;
 
 use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use argus_abi::Kind;
 use argus_dump::read::Dump;
+use argus_runs::capture::Wanted;
+use argus_runs::{Capture, Holdings, RunError, RunTree};
 use argus_text::Part;
+use serde_json::Value;
 
-use crate::cli::ViewArgs;
+use crate::cli::{FilterArgs, ViewArgs};
 use crate::failure::{FAILED, Failure};
-use crate::input::Unreadable;
+use crate::input::{Target, Unreadable};
 use crate::output::counted;
 use crate::{input, output};
 
@@ -33,11 +44,84 @@ const ON_A_TERMINAL: usize = 1000;
 const SHOWN: usize = 20;
 
 pub fn view(args: &ViewArgs) -> Result<ExitCode, Failure> {
-    let dump = input::open(args.dump.as_deref())?;
-    if args.orchestration {
-        return orchestration::show(&dump, args.json);
+    let values = args.show || args.slice.is_some();
+    let wanted = if values { Wanted::All } else { Wanted::Graph };
+    let target = match input::target(args.dump.as_deref(), args.ranks.rank.as_deref(), wanted) {
+        Ok(target) => target,
+        Err(failure) => match failure.error.downcast_ref::<RunError>() {
+            Some(RunError::NoRecords { holdings, .. }) => return show_failed(holdings, args.json),
+            _ => return Err(failure),
+        },
+    };
+    match target {
+        Target::One(capture) => view_one(args, &capture),
+        Target::Tree { tree, chosen } => view_ranks(args, &tree, &chosen, wanted),
     }
-    let selected = input::select(&dump, &args.filter)?;
+}
+
+/// A run that did not finish is shown, and is no success.
+fn show_failed(holdings: &Holdings, json: bool) -> Result<ExitCode, Failure> {
+    if json {
+        output::print_json(&failed::object(holdings))?;
+    } else {
+        output::print(&failed::text(holdings))?;
+    }
+    Ok(ExitCode::from(FAILED))
+}
+
+/// Ranks as a table; what was asked of their records, one rank after the other.
+fn view_ranks(
+    args: &ViewArgs,
+    tree: &RunTree,
+    chosen: &[usize],
+    wanted: Wanted,
+) -> Result<ExitCode, Failure> {
+    let detail =
+        args.show || args.slice.is_some() || args.graph || args.csv || args.filter != FilterArgs::default();
+    if !detail {
+        if args.json {
+            output::print_json(&ranks::object(tree, chosen))?;
+        } else {
+            output::print(&ranks::text(tree, chosen))?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    if args.json {
+        let error = anyhow::anyhow!("--json shows the records of one rank at a time");
+        return Err(Failure::usage(error).hint("choose it with --rank N".to_owned()));
+    }
+    let mut worst = ExitCode::SUCCESS;
+    for &at in chosen {
+        let capture = tree.capture(at);
+        output::print(&format!("{NOTE}{}{NOTE:#}\n", capture.label(), NOTE = output::NOTE))?;
+        let shown =
+            input::capture(Some(&capture.directory), wanted).and_then(|capture| view_one(args, &capture));
+        match shown {
+            Ok(code) if code == ExitCode::SUCCESS => {}
+            Ok(code) => worst = code,
+            // One rank that cannot be shown does not hide the others.
+            Err(failure) => worst = output::failed(&failure, false),
+        }
+    }
+    Ok(worst)
+}
+
+fn view_one(args: &ViewArgs, capture: &Capture) -> Result<ExitCode, Failure> {
+    let dump = &capture.dump;
+    if args.graph {
+        let graph = graph::GraphView::new(capture)?;
+        if args.json {
+            output::print_json(&graph.object())?;
+        } else {
+            output::print(&graph.text())?;
+            remarks(dump, 0, 0)?;
+        }
+        return Ok(ExitCode::SUCCESS);
+    }
+    if args.orchestration {
+        return orchestration::show(dump, args.json);
+    }
+    let selected = input::select(dump, &args.filter)?;
     let values = args.show || args.slice.is_some();
     let machine = args.json || args.csv;
     let usual = match (values, !machine && std::io::stdout().is_terminal()) {
@@ -47,32 +131,50 @@ pub fn view(args: &ViewArgs) -> Result<ExitCode, Failure> {
     };
     let shown = &selected[..selected.len().min(args.limit.unwrap_or(usual))];
     if let Some(slice) = &args.slice {
-        check_slice(&dump, shown, slice)?;
+        check_slice(dump, shown, slice)?;
     }
-    let unreadable = Unreadable::among(&dump, shown);
+    let unreadable = Unreadable::among(dump, shown);
     if args.json {
         let values = values.then_some(args.slice.as_deref());
-        let about = object::About { matching: selected.len(), unreadable: unreadable.as_ref() };
-        output::stream(|out, _| object::write(out, &dump, &about, shown, values))?;
+        let pages = pages(capture, shown, args.show);
+        let about = object::About { matching: selected.len(), unreadable: unreadable.as_ref(), pages };
+        output::stream(|out, _| object::write(out, dump, &about, shown, values))?;
         return Ok(if unreadable.is_some() { ExitCode::from(FAILED) } else { ExitCode::SUCCESS });
     } else if args.csv {
-        output::stream(|out, _| argus_export::write_csv(&dump, shown, out))?;
+        output::stream(|out, _| argus_export::write_csv(dump, shown, out))?;
     } else if values {
+        let mut task = None;
         for (number, &index) in shown.iter().enumerate() {
-            let text = show::show(&dump, &dump.record(index), args.slice.as_deref())?;
-            output::print(&format!("{}{text}", if number > 0 { "\n" } else { "" }))?;
+            let record = dump.record(index);
+            let page = match task.replace(record.task_id) == Some(record.task_id) || !args.show {
+                true => String::new(),
+                false => task_page::text(capture, record.task_id),
+            };
+            let text = show::show(dump, &record, args.slice.as_deref())?;
+            output::print(&format!("{}{page}{text}", if number > 0 { "\n" } else { "" }))?;
         }
     } else {
-        output::stream(|out, colour| lines::write(out, &dump, shown, colour, output::columns()))?;
+        output::stream(|out, colour| lines::write(out, dump, shown, colour, output::columns()))?;
     }
     if !machine {
-        remarks(&dump, selected.len(), shown.len())?;
+        remarks(dump, selected.len(), shown.len())?;
     }
     // Everything that could be shown was; that it is not everything must not go by unnoticed.
     match unreadable {
         Some(unreadable) => Err(unreadable.failure()),
         None => Ok(ExitCode::SUCCESS),
     }
+}
+
+/// What files beside the dump know of the tasks that are shown.
+fn pages(capture: &Capture, shown: &[usize], wanted: bool) -> Vec<Value> {
+    if !wanted {
+        return Vec::new();
+    }
+    let mut tasks: Vec<_> = shown.iter().map(|&index| capture.dump.record(index).task_id).collect();
+    tasks.sort_unstable();
+    tasks.dedup();
+    tasks.into_iter().map(|task| task_page::object(capture, task)).collect()
 }
 
 /// A slice must fit every tensor that is shown, and there must be one; said before anything is printed.

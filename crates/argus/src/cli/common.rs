@@ -1,5 +1,6 @@
 //! Options of every command, and commands that are about the tool itself.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
@@ -33,6 +34,19 @@ pub struct DoctorArgs {
     /// Print one JSON object
     #[arg(long)]
     pub json: bool,
+}
+
+const PYTEST_EXAMPLES: &str = "\
+Examples:
+  argus pytest test_x.py --platform {chip}
+  argus pytest tests --platform {chip} -n 4 --manual include --dump-args 2";
+
+#[derive(Debug, Args)]
+#[command(after_help = super::chips::examples(PYTEST_EXAMPLES))]
+pub struct PytestArgs {
+    /// Files, directories and options of pytest
+    #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENT")]
+    pub arguments: Vec<OsString>,
 }
 
 #[derive(Debug, Args)]

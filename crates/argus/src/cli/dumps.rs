@@ -4,12 +4,14 @@ use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
 
+use super::OUTPUT;
+
 /// How a task is named, in every command that takes one.
 pub const TASK_HELP: &str = "Task: its id (0x200000001), the beginning of one (0x2*), its number in the order of ids, \
                              counted from 0 (5), the n-th task of a kernel (SF:1), or a range (0x1..0x4, 3..7)";
 
 /// Which records: all conditions must hold.
-#[derive(Debug, Default, Args)]
+#[derive(Debug, Default, PartialEq, Eq, Args)]
 #[command(next_help_heading = "Filters (all must hold)")]
 pub struct FilterArgs {
     #[arg(long, value_name = "TASK", help = TASK_HELP)]
@@ -63,6 +65,22 @@ pub struct FilterArgs {
 const DUMP_HELP: &str =
     "Dump: its directory, the directory of the run, or a manifest [default: the newest below outputs/]";
 
+/// Which captures of a run of many ranks.
+#[derive(Debug, Default, Args)]
+pub struct RankArgs {
+    /// Of a run of many ranks these: 3, 0,2,5, 4..7 or all [default: all]
+    #[arg(long, value_name = "RANKS")]
+    pub rank: Option<String>,
+}
+
+/// A part of the work, for a launcher that spreads it over machines.
+#[derive(Debug, Default, Args)]
+pub struct ShardArgs {
+    /// Do part I of N of the work, counted from 1; `argus merge` joins the reports that --json prints
+    #[arg(long, value_name = "I/N", requires = "json")]
+    pub shard: Option<String>,
+}
+
 #[derive(Debug, Args)]
 #[command(after_help = VIEW_EXAMPLES)]
 pub struct ViewArgs {
@@ -72,28 +90,36 @@ pub struct ViewArgs {
     #[command(flatten)]
     pub filter: FilterArgs,
 
-    /// Show the values of the records, with statistics and a histogram
-    #[arg(long)]
+    #[command(flatten)]
+    pub ranks: RankArgs,
+
+    /// Show the values of the records, with statistics and a histogram, and what files beside the dump know of their
+    /// tasks: times, counters, scopes
+    #[arg(help_heading = OUTPUT, long)]
     pub show: bool,
 
+    /// Show the graph: tasks, kernels, and edges with their source
+    #[arg(help_heading = OUTPUT, long, conflicts_with_all = ["show", "slice", "csv", "orchestration"])]
+    pub graph: bool,
+
     /// Show the arguments of the orchestration itself, which `argus run --dump-args` captures
-    #[arg(long, conflicts_with_all = ["show", "slice", "csv"])]
+    #[arg(help_heading = OUTPUT, long, conflicts_with_all = ["show", "slice", "csv"])]
     pub orchestration: bool,
 
     /// Show a part of each tensor: 0,3:5,::2
-    #[arg(long, value_name = "SLICE", allow_hyphen_values = true)]
+    #[arg(help_heading = OUTPUT, long, value_name = "SLICE", allow_hyphen_values = true)]
     pub slice: Option<String>,
 
     /// Show at most this many records [default: 1000 on a terminal, else all]
-    #[arg(long, value_name = "N")]
+    #[arg(help_heading = OUTPUT, long, value_name = "N")]
     pub limit: Option<usize>,
 
     /// Print one JSON object
-    #[arg(long, conflicts_with = "csv")]
+    #[arg(help_heading = OUTPUT, long, conflicts_with = "csv")]
     pub json: bool,
 
     /// Print comma-separated values
-    #[arg(long, conflicts_with_all = ["show", "slice"])]
+    #[arg(help_heading = OUTPUT, long, conflicts_with_all = ["show", "slice"])]
     pub csv: bool,
 }
 
@@ -104,8 +130,13 @@ Examples:
   argus view --nan
   argus view --task 0x0000000200000001 --arg 2 --show --slice 0,:8
   argus view --csv > records.csv
+  argus view RUN --graph
+  argus view RUN_OF_MANY_RANKS
+  argus view RUN_OF_MANY_RANKS --rank 3 --kernel SF
 
-Exit codes: 0 shown, 1 shown without payloads that the dump lacks, 2 wrong usage, nothing matched, or the dump
+A run of many ranks is shown as a table of its ranks, a run that failed as what is left of it.
+
+Exit codes: 0 shown, 1 shown without payloads that the dump lacks, 2 wrong usage, nothing matched, or the dump \
 cannot be read.";
 
 #[derive(Debug, Args)]
@@ -131,20 +162,27 @@ pub struct StatsArgs {
     #[command(flatten)]
     pub filter: FilterArgs,
 
+    #[command(flatten)]
+    pub ranks: RankArgs,
+
     /// One line per kernel and argument instead of one per record
-    #[arg(long)]
+    #[arg(help_heading = OUTPUT, long)]
     pub by_kernel: bool,
 
+    /// Times of kernels and cores instead of values, with the critical path and what to shorten first
+    #[arg(help_heading = OUTPUT, long, conflicts_with_all = ["by_kernel", "parquet"])]
+    pub times: bool,
+
     /// Print one JSON object
-    #[arg(long, conflicts_with = "parquet")]
+    #[arg(help_heading = OUTPUT, long, conflicts_with = "parquet")]
     pub json: bool,
 
     /// Write a Parquet file with one row per record
-    #[arg(long, value_name = "FILE", conflicts_with = "by_kernel")]
+    #[arg(help_heading = OUTPUT, long, value_name = "FILE", conflicts_with = "by_kernel")]
     pub parquet: Option<PathBuf>,
 
-    /// Overwrite the file
-    #[arg(long, requires = "parquet")]
+    /// Replace the file
+    #[arg(help_heading = OUTPUT, long, requires = "parquet")]
     pub force: bool,
 }
 
@@ -154,6 +192,7 @@ Examples:
   argus stats --by-kernel
   argus stats --kernel SF --json
   argus stats --parquet statistics.parquet
+  argus stats RUN --times
 
 Exit codes: as for `argus view`.";
 
@@ -162,6 +201,12 @@ Exit codes: as for `argus view`.";
 pub struct VerifyArgs {
     #[arg(help = DUMP_HELP)]
     pub dump: Option<PathBuf>,
+
+    #[command(flatten)]
+    pub ranks: RankArgs,
+
+    #[command(flatten)]
+    pub shard: ShardArgs,
 
     /// Print one JSON object
     #[arg(long)]
@@ -172,6 +217,8 @@ const VERIFY_EXAMPLES: &str = "\
 Examples:
   argus verify
   argus verify outputs/vector_example_default_20260101_120000 --json
+  argus verify RUN_OF_MANY_RANKS --rank 0..15
+  argus verify RUN_OF_MANY_RANKS --shard 1/4 --json > part1.json
 
 Exit codes: 0 SOUND, 1 INCOMPLETE or DEFECTIVE, 2 the dump cannot be read.";
 
@@ -192,16 +239,19 @@ pub struct ExportArgs {
     #[command(flatten)]
     pub filter: FilterArgs,
 
+    #[command(flatten)]
+    pub ranks: RankArgs,
+
     /// Put payloads into the Parquet file, as binary
-    #[arg(long)]
+    #[arg(help_heading = OUTPUT, long)]
     pub payload: bool,
 
-    /// Overwrite files that exist
-    #[arg(long)]
+    /// Replace files that exist
+    #[arg(help_heading = OUTPUT, long)]
     pub force: bool,
 
     /// Print one JSON object
-    #[arg(long)]
+    #[arg(help_heading = OUTPUT, long)]
     pub json: bool,
 }
 
@@ -227,7 +277,7 @@ Examples:
   argus export DUMP --format safetensors -o out --kernel SF --stage after
   argus export --format parquet -o out --payload
 
-Exit codes: 0 written, 1 could not be written or the dump lacks payloads, 2 wrong usage, nothing matched, files
+Exit codes: 0 written, 1 could not be written or the dump lacks payloads, 2 wrong usage, nothing matched, files \
 exist, or the dump cannot be read.";
 
 #[derive(Debug, Args)]
@@ -244,7 +294,7 @@ pub struct ConvertArgs {
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
 
-    /// Overwrite a dump that exists
+    /// Replace a dump that exists
     #[arg(long)]
     pub force: bool,
 
@@ -307,3 +357,23 @@ Examples:
 Only directories that hold nothing but what `argus run` writes are removed.
 
 Exit codes: 0 listed or removed, 1 a run was not removed, 2 wrong usage.";
+
+#[derive(Debug, Args)]
+#[command(after_help = MERGE_EXAMPLES)]
+pub struct MergeArgs {
+    /// Reports of all shards of one command
+    #[arg(required = true)]
+    pub reports: Vec<PathBuf>,
+
+    /// Print one JSON object
+    #[arg(long)]
+    pub json: bool,
+}
+
+const MERGE_EXAMPLES: &str = "\
+Examples:
+  argus find RUN --across --shard 1/2 --json > 1.json
+  argus find RUN --across --shard 2/2 --json > 2.json
+  argus merge 1.json 2.json
+
+Exit codes: those of the command whose reports are merged; 2 if they do not belong together or one is missing.";

@@ -4,6 +4,8 @@ use std::path::PathBuf;
 
 use clap::Args;
 
+use super::{OUTPUT, RankArgs, ShardArgs};
+
 /// What counts as agreement.
 #[derive(Clone, Copy, Debug, Default, Args)]
 #[command(next_help_heading = "Tolerance")]
@@ -63,6 +65,16 @@ pub struct FindArgs {
     #[arg(long, value_name = "DUMP", num_args = 1.., conflicts_with = "dump")]
     pub runs: Vec<PathBuf>,
 
+    /// Of a run of many ranks: compare the captures that belong together, and name the first rank and task that differ
+    #[arg(long, conflicts_with_all = ["against", "golden", "isolated", "runs", "html"])]
+    pub across: bool,
+
+    #[command(flatten)]
+    pub ranks: RankArgs,
+
+    #[command(flatten)]
+    pub shard: ShardArgs,
+
     #[command(flatten)]
     pub scene: SceneArgs,
 
@@ -70,19 +82,19 @@ pub struct FindArgs {
     pub limits: LimitArgs,
 
     /// Every metric for every pair, not only for those that differ
-    #[arg(long)]
+    #[arg(help_heading = OUTPUT, long)]
     pub full: bool,
 
     /// Write a page with graph, error maps and histograms
-    #[arg(long, value_name = "FILE")]
+    #[arg(help_heading = OUTPUT, long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 
     /// Replace the page if it exists
-    #[arg(long, requires = "html")]
+    #[arg(help_heading = OUTPUT, long, requires = "html")]
     pub force: bool,
 
     /// Print one JSON object
-    #[arg(long)]
+    #[arg(help_heading = OUTPUT, long)]
     pub json: bool,
 }
 
@@ -94,6 +106,8 @@ Examples:
   argus find june_dump --isolated --scene paged_attention --case CaseSmall1
   argus find --runs run1 run2 run3
   argus find bad --against good --html report.html
+  argus find RUN_OF_MANY_RANKS --across
+  argus find RUN_OF_MANY_RANKS --against GOOD_RUN --rank 0..7
 
 Exit codes: 0 all agree, 1 differences found, 2 could not judge.";
 
@@ -107,18 +121,21 @@ pub struct DiffArgs {
     pub expected: PathBuf,
 
     #[command(flatten)]
+    pub ranks: RankArgs,
+
+    #[command(flatten)]
     pub limits: LimitArgs,
 
     /// Show records that agree bit for bit as well
-    #[arg(long)]
+    #[arg(help_heading = OUTPUT, long)]
     pub all: bool,
 
     /// Every metric for every pair, not only for those that differ
-    #[arg(long)]
+    #[arg(help_heading = OUTPUT, long)]
     pub full: bool,
 
     /// Print one JSON object
-    #[arg(long)]
+    #[arg(help_heading = OUTPUT, long)]
     pub json: bool,
 }
 

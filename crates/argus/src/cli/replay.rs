@@ -92,7 +92,44 @@ pub struct ReplayArgs {
     pub task: TaskArgs,
 
     #[command(flatten)]
+    pub debugger: DebuggerArgs,
+
+    #[command(flatten)]
     pub workspace: WorkspaceArgs,
+}
+
+/// Whether and how a person follows the task's kernels line by line.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Debugger")]
+pub struct DebuggerArgs {
+    /// Compile the task's C++ kernels with -O0 -g and start gdb, stopped at the first line of kernel_entry
+    #[arg(long, conflicts_with_all = ["lldb", "debug_build", "workspace", "json", "capsule"])]
+    pub gdb: bool,
+
+    /// The same with lldb
+    #[arg(long, conflicts_with_all = ["debug_build", "workspace", "json", "capsule"])]
+    pub lldb: bool,
+
+    /// Compile the task's C++ kernels with -O0 -g and replay it, for a debugger of your own
+    #[arg(long, conflicts_with = "workspace")]
+    pub debug_build: bool,
+}
+
+/// A debugger that the tool can start.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Debugger {
+    Gdb,
+    Lldb,
+}
+
+impl DebuggerArgs {
+    pub fn chosen(&self) -> Option<Debugger> {
+        match (self.gdb, self.lldb) {
+            (true, _) => Some(Debugger::Gdb),
+            (false, true) => Some(Debugger::Lldb),
+            (false, false) => None,
+        }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -109,6 +146,7 @@ Examples:
   argus replay outputs/run --kernel PV --set-arg 1=random --probe dst@TMATMUL
   argus replay outputs/run --task 3 --capsule task3.capsule
   argus replay task3.capsule --break-on nan
+  argus replay outputs/run --task SF:2 --gdb
   argus replay outputs/run --kernel SF --workspace sf --kernel-source softmax.cpp
   argus replay --arg-spec args.json --workspace qk --kernel-source kernels/aic/qk.cpp --collect
 

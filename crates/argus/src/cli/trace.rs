@@ -4,7 +4,7 @@ use std::path::PathBuf;
 
 use clap::Args;
 
-use super::{TaskArgs, chips};
+use super::{OUTPUT, TaskArgs, chips};
 
 #[derive(Debug, Args)]
 #[command(after_help = chips::examples(EXAMPLES))]
@@ -18,28 +18,28 @@ pub struct TraceArgs {
 
     /// Directory for the files of a task, or the file for a whole run: FILE.pftrace or FILE.json
     /// [default: trace_KERNEL_TASK, or run.pftrace]
-    #[arg(short, long, value_name = "DIR|FILE", conflicts_with = "check")]
+    #[arg(help_heading = OUTPUT, short, long, value_name = "DIR|FILE", conflicts_with = "check")]
     pub output: Option<PathBuf>,
 
     /// Replace a trace that exists
-    #[arg(long, conflicts_with = "check")]
+    #[arg(help_heading = OUTPUT, long, conflicts_with = "check")]
     pub force: bool,
 
     /// Change numbers of the timing model: JSON with the same keys as the chip's own set
-    #[arg(long, value_name = "FILE", conflicts_with = "check")]
+    #[arg(help_heading = OUTPUT, long, value_name = "FILE", conflicts_with = "check")]
     pub timing: Option<PathBuf>,
 
     /// Stop the task after this many tile instructions, an equal share for each core, and show what ran
     /// [default: 1000000]
-    #[arg(long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "check")]
+    #[arg(help_heading = OUTPUT, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "check")]
     pub max_instructions: Option<u64>,
 
     /// Read back what a trace wrote and check it against the rules of its readers
-    #[arg(long, value_name = "DIR")]
+    #[arg(help_heading = OUTPUT, long, value_name = "DIR")]
     pub check: Option<PathBuf>,
 
     /// Print one JSON object
-    #[arg(long)]
+    #[arg(help_heading = OUTPUT, long)]
     pub json: bool,
 }
 
@@ -52,7 +52,7 @@ Examples:
   argus trace --check sf
   argus trace outputs/run -o run.pftrace
 
-With a task: the instructions of its cores on a model of the chip, in DIR/simulator, for MindStudio Insight
+With a task: the instructions of its cores on a model of the chip, in DIR/simulator, for MindStudio Insight \
 (trace.json, visualize_data.bin) and Perfetto (perfetto.pftrace, perfetto.json).
 Without one: which core ran which task when, as measured in the run, for Perfetto.
 

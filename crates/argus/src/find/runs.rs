@@ -6,13 +6,14 @@ use std::process::ExitCode;
 use argus_dump::read::Dump;
 use argus_find::align::Side;
 use argus_find::races::{Race, races};
-use argus_find::runs::{Parting, part};
+use argus_find::report::Overall;
+use argus_find::runs::{Begin, Parting, part};
 use argus_find::tasks::Tasks;
 use serde_json::{Value, json};
 
 use super::{html, impossible};
 use crate::cli::FindArgs;
-use crate::failure::{FAILED, Failure};
+use crate::failure::Failure;
 use crate::output::{BAD, GOOD, NOTE, counted};
 use crate::{input, output, schema};
 
@@ -38,24 +39,20 @@ pub fn runs(args: &FindArgs) -> Result<ExitCode, Failure> {
     } else {
         output::print(&told)?;
     }
-    Ok(if parting.differs() || !parting.damaged.is_empty() || !races.is_empty() {
-        ExitCode::from(FAILED)
-    } else if parting.is_whole() && parting.same > 0 {
-        ExitCode::SUCCESS
-    } else {
-        ExitCode::from(crate::failure::USAGE)
-    })
+    Ok(ExitCode::from(verdict(&parting, &races).exit_code()))
 }
 
 fn text(dumps: &[Dump], tasks: &Tasks, parting: &Parting, races: &[Race]) -> String {
     let mut text = String::new();
+    let diverge = parting.begins.len() + parting.open.len();
     _ = writeln!(
         text,
-        "{} runs, {}: {} equal bit for bit, {} diverge, {} downstream, {} unknown",
+        "{} runs, {}: {} equal bit for bit, {} {}, {} downstream, {} unknown",
         dumps.len(),
         counted(tasks.len() as u64, "task"),
         parting.same,
-        parting.begins.len() + parting.open.len(),
+        diverge,
+        if diverge == 1 { "diverges" } else { "diverge" },
         parting.behind.len(),
         parting.unknown.len() + parting.damaged.len(),
     );
@@ -110,40 +107,65 @@ fn text(dumps: &[Dump], tasks: &Tasks, parting: &Parting, races: &[Race]) -> Str
             dump.directory().display()
         );
     }
-    let first = parting.begins.first().or(parting.open.first());
-    let verdict = match first {
-        Some(begin) => {
-            format!("{BAD}DIFFER{BAD:#}  the runs diverge at {}", tasks.get(begin.task).label())
-        }
-        None if parting.differs() => {
-            format!("{BAD}DIFFER{BAD:#}  inputs differ, and no task is known to have made them differ")
-        }
-        None if !parting.damaged.is_empty() => {
-            format!("{BAD}DAMAGED{BAD:#}  nothing else is known to differ")
-        }
-        None if !races.is_empty() => {
+    let said = match verdict(parting, races) {
+        Overall::Differ => match first(parting) {
+            Some(begin) => {
+                format!("{BAD}DIFFER{BAD:#}  the runs diverge at {}", tasks.get(begin.task).label())
+            }
+            None => {
+                format!("{BAD}DIFFER{BAD:#}  inputs differ, and no task is known to have made them differ")
+            }
+        },
+        Overall::Damaged => format!("{BAD}DAMAGED{BAD:#}  nothing else is known to differ"),
+        Overall::Race => {
             format!("{BAD}RACE{BAD:#}  no difference between the runs, but tasks that nothing orders")
         }
-        None if parting.is_whole() && parting.same > 0 => {
+        Overall::Agree => {
             format!(
                 "{GOOD}SAME{GOOD:#}  no difference between the runs, and no race in the graph of the first"
             )
         }
-        None => {
+        Overall::Failed | Overall::Unjudged => {
             format!("{NOTE}NOT JUDGED{NOTE:#}  nothing is known to differ, and not everything was compared")
         }
     };
-    _ = writeln!(text, "\n{verdict}");
+    text.push('\n');
+    if let Some(begin) = first(parting) {
+        let (dump, id) = (dumps[0].directory().display(), tasks.get(begin.task).id);
+        _ = writeln!(text, "{NOTE}next:{NOTE:#} argus replay {dump} --task {id} --times 10");
+    }
+    _ = writeln!(text, "{said}");
     text
 }
 
+/// Where the runs begin to differ.
+fn first(parting: &Parting) -> Option<&Begin> {
+    parting.begins.first().or(parting.open.first())
+}
+
+/// A run that failed is compared as far as it came.
+fn verdict(parting: &Parting, races: &[Race]) -> Overall {
+    if parting.differs() {
+        Overall::Differ
+    } else if !parting.damaged.is_empty() {
+        Overall::Damaged
+    } else if !races.is_empty() {
+        Overall::Race
+    } else if parting.is_whole() && parting.same > 0 {
+        Overall::Agree
+    } else {
+        Overall::Unjudged
+    }
+}
+
 fn object(dumps: &[Dump], tasks: &Tasks, parting: &Parting, races: &[Race]) -> Value {
-    let id = |at: usize| format!("0x{:016x}", tasks.get(at).id);
+    let id = |at: usize| tasks.get(at).id.to_string();
     json!({
         "schema": schema::FIND_RUNS,
+        "verdict": verdict(parting, races).name(),
         "runs": dumps.iter().map(|dump| dump.directory().display().to_string()).collect::<Vec<_>>(),
         "same": parting.same,
-        "part": parting.begins.iter().map(|begin| json!({
+        "diverge": parting.begins.iter().map(|begin| json!({
             "task_id": id(begin.task),
             "kernel": tasks.get(begin.task).kernel,
             "runs": begin.runs.iter().map(|(run, record)| json!({
@@ -152,13 +174,13 @@ fn object(dumps: &[Dump], tasks: &Tasks, parting: &Parting, races: &[Race]) -> V
                 "record": record,
             })).collect::<Vec<_>>(),
         })).collect::<Vec<_>>(),
-        "open": parting.open.iter().map(|begin| json!({
+        "diverge_inputs_unknown": parting.open.iter().map(|begin| json!({
             "task_id": id(begin.task),
             "kernel": tasks.get(begin.task).kernel,
         })).collect::<Vec<_>>(),
         "damaged": parting.damaged.iter().map(|(at, why)| json!({ "task_id": id(*at), "why": why })).collect::<Vec<_>>(),
         "only_in": parting.elsewhere.iter().map(|(run, tasks)| json!({ "run": run, "task_ids": tasks })).collect::<Vec<_>>(),
-        "behind": parting.behind.iter().map(|&at| id(at)).collect::<Vec<_>>(),
+        "downstream": parting.behind.iter().map(|&at| id(at)).collect::<Vec<_>>(),
         "unknown": parting.unknown.iter().map(|(at, why)| json!({ "task_id": id(*at), "why": why })).collect::<Vec<_>>(),
         "races": races.iter().map(|race| json!({
             "task_ids": [id(race.first), id(race.second)],

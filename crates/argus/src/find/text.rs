@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
 use argus_find::pattern::Finding;
-use argus_find::report::{Closer, Compared, FirstWrong, Overall, Report, TaskReport};
+use argus_find::report::{Closer, Compared, FirstWrong, Overall, RaceReport, Report, TaskReport};
 use argus_find::search::EndResult;
 
 use crate::output::{BAD, GOOD, NOTE, counted};
@@ -37,22 +37,51 @@ pub fn summary(report: &Report, repeat: &str) -> String {
         );
     }
     inherited(&mut text, report);
+    races(&mut text, report);
     damaged(&mut text, report);
     unknown(&mut text, report);
     for note in &report.notes {
         _ = writeln!(text, "{NOTE}note:{NOTE:#} {note}");
     }
     text.push('\n');
-    if let Some(first) = report.first_wrong.first() {
-        for command in ["replay", "trace"] {
-            let (dump, id) = (&report.dump, &first.id);
-            _ = writeln!(text, "{NOTE}next:{NOTE:#} argus {command} {dump} --task {id}{repeat}");
-        }
-    } else if !report.damaged.is_empty() {
-        _ = writeln!(text, "{NOTE}next:{NOTE:#} argus verify {}", report.dump);
-    }
+    next(&mut text, report, repeat);
     _ = writeln!(text, "{}", verdict(report));
     text
+}
+
+/// What to type next.
+fn next(text: &mut String, report: &Report, repeat: &str) {
+    let dump = &report.dump;
+    let mut on_task = |command: &str, id: &str| {
+        _ = writeln!(text, "{NOTE}next:{NOTE:#} argus {command} {dump} --task {id}{repeat}");
+    };
+    match report.verdict {
+        Overall::Agree => {}
+        Overall::Differ => {
+            if let Some(first) = report.first_wrong.first() {
+                on_task("replay", &first.id);
+                on_task("trace", &first.id);
+            }
+        }
+        Overall::Failed => {
+            if let Some(task) = report.tasks.iter().find(|task| task.running) {
+                on_task("replay", &task.id);
+            }
+        }
+        Overall::Damaged => _ = writeln!(text, "{NOTE}next:{NOTE:#} argus verify {dump}"),
+        Overall::Race => {
+            let raced = report.races.first().map_or([0; 0].as_slice(), |race| &race.tasks);
+            for task in raced.iter().filter_map(|&at| report.tasks.get(at)) {
+                on_task("trace", &task.id);
+            }
+        }
+        Overall::Unjudged => {
+            _ = writeln!(
+                text,
+                "{NOTE}next:{NOTE:#} argus find {dump} --against DUMP compares with another run, --golden DIR with arrays"
+            );
+        }
+    }
 }
 
 fn counts(report: &Report) -> String {
@@ -67,7 +96,7 @@ fn counts(report: &Report) -> String {
     ];
     let shown = named.iter().filter(|(count, _, always)| *always || *count > 0);
     let list: Vec<String> = shown.map(|(count, name, _)| format!("{count} {name}")).collect();
-    format!("{}: {}", counted(report.tasks.len() as u64, "task"), list.join(", "))
+    format!("{}: {}", counted(report.judgeable as u64, "task"), list.join(", "))
 }
 
 /// The last line: what came out, and who did it.
@@ -94,8 +123,13 @@ fn verdict(report: &Report) -> String {
             )
         }
         Overall::Failed => format!(
-            "{BAD}FAILED{BAD:#}  the run failed: {}; {judged}, and none of them is wrong",
-            report.failure.as_deref().unwrap_or("it does not say why")
+            "{BAD}FAILED{BAD:#}  the run failed: {}; {judged}{}",
+            report.failure.as_deref().unwrap_or("it does not say why"),
+            if report.judged > 0 { ", and none of them is wrong" } else { "" }
+        ),
+        Overall::Race => format!(
+            "{BAD}RACE{BAD:#}  {}, and nothing orders them; {judged}, and each does right by what it read",
+            report.races.first().map_or_else(String::new, |race| raced(report, race)),
         ),
         Overall::Unjudged => {
             format!("{NOTE}NOT JUDGED{NOTE:#}  {judged}; nothing is known to be wrong; {end}")
@@ -114,11 +148,33 @@ fn culprit(report: &Report) -> String {
     let name = report.tasks.get(first.task).map_or_else(|| first.id.clone(), named);
     match first.verdict {
         "introduced" => format!("{name}{more} introduced the error"),
+        _ if first.suspects.is_empty() => {
+            format!("the culprit is {name}{more}, unless what it was given was wrong already")
+        }
         _ => format!(
             "the culprit is {name}{more} or one of {} upstream",
             counted(first.suspects.len() as u64, "task")
         ),
     }
+}
+
+fn races(text: &mut String, report: &Report) {
+    for race in report.races.iter().take(LISTED) {
+        _ = writeln!(text, "{BAD}race{BAD:#} {}, and nothing orders them", raced(report, race));
+    }
+    if report.races.len() > LISTED {
+        _ = writeln!(text, "and {} more races; --json lists them", report.races.len() - LISTED);
+    }
+}
+
+/// Who races with whom, for which bytes.
+fn raced(report: &Report, race: &RaceReport) -> String {
+    let [first, second] = race.tasks.map(|at| report.tasks.get(at).map_or_else(String::new, named));
+    let [from, to] = race.arguments;
+    format!(
+        "{first} and {second}: {}, {} bytes (argument {from} of the first, {to} of the second)",
+        race.how, race.bytes
+    )
 }
 
 fn damaged(text: &mut String, report: &Report) {
@@ -140,9 +196,13 @@ fn unaligned(text: &mut String, report: &Report) {
     if !unaligned.by.is_empty() {
         _ = writeln!(text, "{DIM}tasks matched by {}{DIM:#}", unaligned.by);
     }
-    for (side, tasks) in [("here", &unaligned.here), ("in the other dump", &unaligned.there)] {
+    for (what, tasks) in [
+        ("only here", &unaligned.here),
+        ("only in the other dump", &unaligned.there),
+        ("tensors of which only one side has", &unaligned.partly),
+    ] {
         if !tasks.is_empty() {
-            _ = writeln!(text, "{NOTE}only {side}:{NOTE:#} {}", listed(tasks));
+            _ = writeln!(text, "{NOTE}{what}:{NOTE:#} {}", listed(tasks));
         }
     }
 }

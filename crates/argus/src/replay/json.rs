@@ -1,6 +1,7 @@
 //! What `argus replay` tells, for programs.
 
 use argus_abi::DType;
+use argus_dump_scene::From;
 use argus_facts::number::{self, Number};
 use argus_facts::with_causes;
 use argus_replay::compare::{Change, Sample};
@@ -9,7 +10,6 @@ use argus_replay::{Argument, Content, Judgement, Observation, Sighting, Verdict,
 use serde_json::{Value, json};
 
 use super::Report;
-use super::source::From;
 use crate::schema;
 
 pub fn object(report: &Report<'_>) -> Value {

@@ -3,15 +3,16 @@
 use std::fmt::Write;
 
 use argus_abi::DType;
+use argus_dump_scene::{From, Source};
 use argus_facts::number::{self, Number};
 use argus_facts::with_causes;
 use argus_replay::compare::{Change, Sample};
 use argus_replay::task::place_name;
 use argus_replay::{Argument, Judgement, Observation, Sighting, Verdict, What};
+use argus_text::record::scalar_bits;
 use comfy_table::CellAlignment;
 
 use super::Report;
-use super::source::{From, Source};
 use crate::output::{BAD, GOOD, NOTE};
 use crate::table;
 
@@ -77,7 +78,7 @@ pub fn arguments(arguments: &[Argument]) -> comfy_table::Table {
             What::Scalar { dtype, bits } => (
                 "scalar".into(),
                 dtype.name(),
-                format!("{} ({bits:#x})", value(*dtype, *bits)),
+                format!("{bits:#x} = {}", scalar_bits(*dtype, *bits)),
                 "-".into(),
                 "-".into(),
             ),

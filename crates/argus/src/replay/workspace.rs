@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use anyhow::anyhow;
 use argus_chip::Chip;
+use argus_dump_scene::From;
 use argus_replay::{CapturedTask, Poison, Rebuilt};
 use argus_scene::Registry;
 use argus_workspace::collect::{build_of, missing};
@@ -21,13 +22,12 @@ use argus_workspace::{
 use serde_json::{Value, json};
 
 use super::hints::{cannot_collect, cannot_generate, cannot_replay};
-use super::source::{self, From};
 use super::{json as replay_json, text as replay_text};
 use crate::cli::{ReplayArgs, TaskArgs};
 use crate::failure::{FAILED, Failure};
 use crate::interrupt::Interrupt;
 use crate::output::{self, GOOD, NOTE};
-use crate::{schema, table};
+use crate::{lookup, schema, table};
 
 /// What was written.
 struct Report<'a> {
@@ -110,10 +110,10 @@ fn choose(
     let TaskArgs { task, func_id, scene, case, nth, arg_spec, .. } = &args.task;
     let selected = task.is_some() || !func_id.is_empty() || scene.is_some() || case.is_some() || *nth > 0;
     if let (None, Some(spec), false) = (&args.what, arg_spec, selected) {
-        let (task, chip) = source::of_arguments(spec, &args.task)?;
+        let (task, chip) = lookup::of_arguments(&args.task, registry)?;
         return Ok((task, chip, ("arguments", spec.display().to_string())));
     }
-    let source = source::describe(args.what.as_deref(), &args.task, registry)?;
+    let source = lookup::describe(args.what.as_deref(), &args.task, registry)?;
     let from = match source.from {
         From::Dump(path) => ("dump", path),
         From::Capsule(path) => ("capsule", path),

@@ -1,5 +1,7 @@
 //! From the times of a run to a file for Perfetto: which core ran which task when, and what waited.
 
+mod recorded;
+
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -8,6 +10,7 @@ use anyhow::anyhow;
 use argus_abi::{Member, Stage, TaskId};
 use argus_dump::read::Dump;
 use argus_facts::{CaptureWait, CoreTimes, Edge, RunTimes};
+use argus_runs::Capture;
 use argus_trace::{RunTask, RunTimeline, RunTrack, RunWait};
 use serde_json::json;
 
@@ -51,10 +54,19 @@ impl Target {
     }
 }
 
-/// Draws the run that a dump is of.
-pub fn of_dump(dump: &Dump, output: Option<&Path>, force: bool, json: bool) -> Result<ExitCode, Failure> {
+/// Draws the run that a capture is of: the times of its dump, or those that lie beside it.
+pub fn of_capture(
+    capture: &Capture,
+    output: Option<&Path>,
+    force: bool,
+    json: bool,
+) -> Result<ExitCode, Failure> {
     let target = Target::new(output.unwrap_or(Path::new("run.pftrace")), force)?;
+    let dump = &capture.dump;
     let times = dump.times().map_err(Failure::usage)?;
+    if let (None, Some(beside)) = (&times, &capture.artefacts.times) {
+        return recorded::draw(capture, beside, &target, json);
+    }
     let times = times.ok_or_else(|| {
         let directory = dump.directory().display();
         Failure::usage(anyhow!("{directory} does not tell when its tasks ran: {}", why_not(dump)))
@@ -92,7 +104,7 @@ fn why_not(dump: &Dump) -> &'static str {
             "its run did not come to an end"
         }
         (argus_dump::read::FormatVersion::Argus, _) => "it was made out of another dump, or without a clock",
-        _ => "dumps of the reference have no times",
+        _ => "no swimlane records lie beside the dump",
     }
 }
 
@@ -137,7 +149,7 @@ fn track(core: &CoreTimes, names: &BTreeMap<u32, String>) -> RunTrack {
     let tasks = core.parts.iter().map(|part| RunTask {
         name: names[&part.func.0].clone(),
         id: part.task,
-        block: part.block,
+        block: Some(part.block),
         start_ns: part.started_ns,
         end_ns: part.ended_ns,
     });

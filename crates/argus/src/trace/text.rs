@@ -15,7 +15,7 @@ const BAR: usize = 20;
 const ROWS: usize = 8;
 
 pub fn text(report: &Report<'_>) -> String {
-    let Report { source, proof, summary, written, cut } = report;
+    let Report { source, proof, summary, written, cut, .. } = report;
     let mut text = replay::facts(source);
     _ = writeln!(
         text,

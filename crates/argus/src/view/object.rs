@@ -25,6 +25,8 @@ pub struct About<'a> {
     /// Records that the filters let through.
     pub matching: usize,
     pub unreadable: Option<&'a Unreadable>,
+    /// What files beside the dump know of the tasks, with `--show`.
+    pub pages: Vec<Value>,
 }
 
 /// Writes the whole object. `values`: with the values of tensors, of a part of them if a slice is given.
@@ -44,6 +46,7 @@ pub fn write(
         "shown": shown.len(),
         "notes": dump.notes(),
         "unreadable": about.unreadable.map(Unreadable::object),
+        "task_pages": about.pages,
     });
     let head = head.to_string();
     write!(out, "{},\n\"records\": [", head.strip_suffix('}').unwrap_or(&head))?;

@@ -161,8 +161,8 @@ fn files_that_shrink_under_a_reader_are_an_error() {
     }
 }
 
-/// The tool where everybody may run it, because limits of processes do not hold for the superuser.
-fn for_everybody(home: &Path) -> PathBuf {
+/// The tool where every user may run it, because limits of processes do not hold for the superuser.
+fn for_every_user(home: &Path) -> PathBuf {
     let tool = home.join("argus");
     fs::copy(cargo_bin!("argus"), &tool).unwrap();
     fs::set_permissions(&tool, fs::Permissions::from_mode(0o755)).unwrap();
@@ -173,7 +173,7 @@ fn for_everybody(home: &Path) -> PathBuf {
 #[test]
 fn limits_of_the_system_are_met_with_a_message() {
     let home = captured("vector_example");
-    let tool = for_everybody(home.path());
+    let tool = for_every_user(home.path());
     let limited = |limit: &str, line: &str| {
         let script = format!("{limit}; cd {} && exec {} {line}", home.path().display(), tool.display());
         let mut command = Command::new("bash");
@@ -208,11 +208,11 @@ fn limits_of_the_system_are_met_with_a_message() {
 /// What `nohup` and Ctrl-C ask for.
 #[test]
 fn an_inherited_ignore_is_kept_and_an_interrupt_is_130() {
-    for (trap, signal, code) in [("", "INT", 130), ("trap '' HUP; ", "HUP", 1)] {
+    // A kernel that does not end by itself: the signal ends the run, or the run gives up after a while.
+    for (trap, signal, timeout, code) in [("", "INT", 60, 130), ("trap '' HUP; ", "HUP", 3, 1)] {
         let home = tempfile::tempdir().unwrap();
-        // A kernel that does not end by itself; the run gives up after a while.
         let script = format!(
-            "{trap}exec {} run failures --case stuck_kernel --timeout 3 --dump-tensor -o run",
+            "{trap}exec {} run failures --case stuck_kernel --timeout {timeout} --dump-tensor -o run",
             cargo_bin!("argus").display()
         );
         let mut command = Command::new("bash");
@@ -257,4 +257,55 @@ fn devices_and_pipes_are_neither_read_nor_replaced() {
     assert_eq!(argus(home.path(), "find D --html page.html").status().unwrap().code(), Some(2));
     assert_eq!(fs::read(home.path().join("page.html")).unwrap(), b"mine");
     assert_eq!(argus(home.path(), "find D --html page.html --force").status().unwrap().code(), Some(0));
+}
+
+/// Files that say they are larger, deeper or longer than they are. Each is met with one message, in little memory.
+#[test]
+fn sizes_that_files_state_are_not_believed() {
+    let home = captured("vector_example");
+    let at = |name: &str| home.path().join(name);
+    let header = |major: u8, length: &[u8], text: &[u8]| {
+        let start: &[u8] = &[b"\x93NUMPY", &[major, 0][..], length].concat();
+        [start, text].concat()
+    };
+    fs::write(at("long.npy"), header(2, &u32::MAX.to_le_bytes(), b"{")).unwrap();
+    let nested = [b"{'descr': ".to_vec(), vec![b'('; 9000], vec![b')'; 900]].concat();
+    fs::write(at("nested.npy"), header(1, &(nested.len() as u16).to_le_bytes(), &nested)).unwrap();
+    let wide = b"{'descr': '<f4', 'fortran_order': False, 'shape': (4294967295, 4294967295, 4294967295), }\n";
+    fs::write(at("wide.npy"), header(1, &(wide.len() as u16).to_le_bytes(), wide)).unwrap();
+    // A terabyte that takes no room on the disk.
+    for name in ["sparse.npy", "sparse.safetensors", "sparse.npz"] {
+        File::create(at(name)).unwrap().set_len(1 << 40).unwrap();
+    }
+    fs::create_dir(at("golden")).unwrap();
+    let limited = |line: &str| {
+        let script = format!("ulimit -v 700000; exec {} {line}", cargo_bin!("argus").display());
+        let mut command = Command::new("bash");
+        let ended =
+            command.args(["-c", &script]).current_dir(home.path()).stdin(Stdio::null()).output().unwrap();
+        decent(line, &ended);
+        assert_ne!(ended.status.code(), Some(0), "{line}: {}", String::from_utf8_lossy(&ended.stdout));
+        assert!(ended.stderr.len() < 2000, "{line}: {}", String::from_utf8_lossy(&ended.stderr));
+    };
+    for file in ["long.npy", "nested.npy", "wide.npy", "sparse.npy", "sparse.npz", "sparse.safetensors"] {
+        let extension = file.rsplit('.').next().unwrap();
+        let golden = at("golden").join(format!("0x0_2.{extension}"));
+        fs::rename(at(file), &golden).unwrap();
+        limited("find D --golden golden");
+        fs::rename(&golden, at(file)).unwrap();
+        limited(&format!("replay D --task 0 --set-arg 0={file}"));
+    }
+    for name in FILES {
+        let path = at("D/tensor_dump").join(name);
+        let whole = fs::read(&path).unwrap();
+        File::options().write(true).open(&path).unwrap().set_len(1 << 40).unwrap();
+        for line in ["verify D", "view D", "find D", "replay D --task 0"] {
+            let script = format!("ulimit -v 700000; exec {} {line}", cargo_bin!("argus").display());
+            let mut command = Command::new("bash");
+            let ended =
+                command.args(["-c", &script]).current_dir(home.path()).stdin(Stdio::null()).output().unwrap();
+            decent(&format!("{line} with a sparse {name}"), &ended);
+        }
+        fs::write(&path, &whole).unwrap();
+    }
 }

@@ -1,4 +1,4 @@
-//! Command lines that make no sense: exit code 2, and words that say why.
+//! Command lines that cannot be carried out: exit code 2, and words that say why.
 
 use crate::tool::{argus, argus_json};
 

@@ -78,9 +78,26 @@ fn an_occupied_directory_is_left_alone() {
     assert_eq!(argus_in(home.path(), "run dump_tensor_example --dump-tensor -o run").code, 0);
     let before = fs::read(home.path().join("run/tensor_dump/tensor_dump.json")).unwrap();
     let again = argus_in(home.path(), "run dump_tensor_example --dump-tensor -o run");
-    assert_eq!(again.code, 1);
-    assert!(again.stderr.contains("already holds a dump"), "{}", again.stderr);
+    assert_eq!(again.code, 2);
+    let says = "run/tensor_dump holds a dump\n\nhint: --force replaces it; -o names another directory";
+    assert!(again.stderr.contains(says), "{}", again.stderr);
     assert_eq!(fs::read(home.path().join("run/tensor_dump/tensor_dump.json")).unwrap(), before);
+    // A run is replaced on request, and only if nothing else is in its directory.
+    let forced = "run dump_tensor_example --dump-tensor --rounds 2 -o run --force";
+    fs::write(home.path().join("run/notes.txt"), "mine").unwrap();
+    let refused = argus_in(home.path(), forced);
+    assert_eq!(refused.code, 2);
+    assert!(refused.stderr.contains("run/notes.txt does not belong to a run"), "{}", refused.stderr);
+    assert_eq!(fs::read(home.path().join("run/tensor_dump/tensor_dump.json")).unwrap(), before);
+    fs::remove_file(home.path().join("run/notes.txt")).unwrap();
+    assert_eq!(argus_in(home.path(), forced).code, 0);
+    assert!(!home.path().join("run/tensor_dump").exists());
+    assert!(home.path().join("run/round_0002/tensor_dump/tensor_dump.json").exists());
+    assert_eq!(
+        argus_in(home.path(), "run dump_tensor_example --force").code,
+        2,
+        "there is nothing to replace"
+    );
 }
 
 #[test]
@@ -98,7 +115,7 @@ fn mistakes_are_said_in_one_clear_message() {
         ("run vector_example --dump-tensor=partial", 1, "it marks nothing"),
         ("run vector_example --dump-tensor --capture-memory 1MiB", 2, "--collect after-sync"),
         ("run vector_example --dump-tensor --collect after-sync --capture-memory 64KiB", 1, "were lost"),
-        ("run vector_example --dump-tensor -o /dev/null/x", 1, "cannot create"),
+        ("run vector_example --dump-tensor -o /dev/null/x", 2, "/dev/null is a device, not a directory"),
         ("run vector_example --ring-window 5", 2, "power of 2"),
         ("run paged_attention --case CaseSmall2 --ring-heap 1KiB", 1, "fatal 2"),
     ] {

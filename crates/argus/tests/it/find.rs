@@ -1,7 +1,7 @@
 //! `argus find` names the task that was made wrong, on every scene.
 //!
 //! What is inherited is not taken from the tool: the captured inputs of the faulty run are compared with those
-//! of a clean one by the checksums in their manifests, and what lies behind a task by the edges of its graph.
+//! of a clean one by the checksums in their manifests, and what is downstream of a task by the edges of its graph.
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;

@@ -3,7 +3,11 @@
 
 mod attack;
 mod bad_usage;
+mod bugs;
 mod capture;
+mod cpp_scenes;
+mod crashes;
+mod debugger;
 mod dumps;
 mod errors;
 mod failures;
@@ -12,6 +16,7 @@ mod inject;
 mod json;
 mod killed;
 mod list;
+mod natural;
 mod new;
 mod progress;
 #[path = "../../../../tests/python/interpreter.rs"]
@@ -19,10 +24,12 @@ mod python;
 mod readme;
 mod replay;
 mod run;
+mod runs;
 mod runs_listed;
 mod settings;
 mod tool;
 mod trace;
 mod tui;
+mod twins;
 mod verdicts;
 mod workspace;

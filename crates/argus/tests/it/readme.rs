@@ -1,8 +1,9 @@
 //! The README keeps its word: its commands work, its scenes exist.
 
-use argus_scenes::scenes::all;
+use argus_facts::select::KEYS;
+use argus_runtime::inject::InjectionKind;
 
-use crate::tool::argus_in;
+use crate::tool::{argus_in, scenes};
 
 const README: &str = include_str!("../../../../README.md");
 
@@ -68,7 +69,7 @@ fn each_command_works() {
 
 #[test]
 fn each_scene_has_a_row() {
-    for scene in all() {
+    for scene in scenes() {
         assert!(README.contains(&format!("| `{}` |", scene.name)), "{}", scene.name);
     }
 }
@@ -92,6 +93,7 @@ fn each_option_is_documented() {
         include_str!("../../../../docs/json.md"),
         include_str!("../../../../docs/timing.md"),
         include_str!("../../../../docs/scene-file.md"),
+        include_str!("../../../../docs/runs.md"),
     ];
     let commands = [
         "list",
@@ -104,8 +106,10 @@ fn each_option_is_documented() {
         "convert",
         "find",
         "diff",
+        "merge",
         "replay",
         "trace",
+        "pytest",
         "dumps",
         "doctor",
         "completions",
@@ -124,4 +128,23 @@ fn each_option_is_documented() {
         }
     }
     assert!(seen > 100, "{seen} options were looked for");
+}
+
+/// Lists that are written out for people hold what the code knows, all of it.
+#[test]
+fn help_and_readme_name_every_fault_and_every_key() {
+    let help = argus_in(std::path::Path::new("."), "run --help").stdout;
+    let help = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    let kinds = InjectionKind::ALL.map(InjectionKind::name);
+    assert!(help.contains(&format!("Kinds: {}", kinds.join(", "))), "{help}");
+    assert!(help.contains(&format!("Keys: {}", KEYS.join(", "))), "{help}");
+    for kind in kinds {
+        assert!(README.contains(&format!("`{kind}`")), "{kind}");
+    }
+    let keys = README.lines().find(|line| line.starts_with("| `--dump-select SELECTOR`")).unwrap();
+    let filters = README.lines().find(|line| line.starts_with("Filters combine freely")).unwrap();
+    for key in KEYS {
+        assert!(keys.contains(&format!("`{key}`")), "{key}");
+        assert!(filters.contains(&format!("`--{key}`")), "{key}");
+    }
 }

@@ -30,7 +30,7 @@ fn a_task_of_a_dump_is_replayed_and_the_report_says_what_was_compared() {
         "kernel    add_scalar_inplace (func_id 1, aiv0)",
         "program   dump_tensor_example, case default, tensormap_and_ringbuffer",
         "platform  a2a3sim",
-        "1 (0x3f800000)",
+        "0x3f800000 = 1.",
         "bit-equal",
         "REPRODUCED  ",
         "next: argus trace run/tensor_dump --task 0x0000000000000001",

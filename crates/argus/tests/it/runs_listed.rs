@@ -79,6 +79,33 @@ fn runs_are_removed_on_request_and_nothing_else_is() {
 }
 
 #[test]
+fn a_run_of_a_scene_in_files_is_removed_with_the_sources_it_carries_and_no_other_file() {
+    let home = tempfile::tempdir().unwrap();
+    good(home.path(), "new demo");
+    good(home.path(), "run demo --case good --dump-tensor -o outputs/run");
+    let run = home.path().join("outputs/run");
+    let carried = run.join("tensor_dump/scene/kernels/aiv");
+    fs::write(carried.join("notes.cpp"), "mine").unwrap();
+    let kept = argus_in(home.path(), "dumps --remove --keep 0 --yes");
+    assert_eq!(kept.code, 1);
+    assert!(kept.stdout.contains("kernels/aiv/notes.cpp does not belong to a run"), "{}", kept.stdout);
+    assert!(run.join("tensor_dump/tensor_dump.bin").exists() && carried.join("scale.cpp").exists());
+    // A copy carries the sources too, and may replace another one under the same rule.
+    let copied = good(home.path(), "convert outputs/run --to june -o june");
+    assert!(copied.contains("no place for") && copied.contains("the sources of the scene"), "{copied}");
+    fs::remove_file(carried.join("notes.cpp")).unwrap();
+    good(home.path(), "convert outputs/run --to argus -o copy");
+    good(home.path(), "convert outputs/run --to argus -o copy --force");
+    fs::write(home.path().join("copy/tensor_dump/scene/kernels/notes.cpp"), "mine").unwrap();
+    let refused = argus_in(home.path(), "convert outputs/run --to argus -o copy --force");
+    assert_eq!(refused.code, 1);
+    let says = "copy/tensor_dump holds scene/kernels/notes.cpp, which is not part of a dump";
+    assert!(refused.stderr.contains(says), "{}", refused.stderr);
+    good(home.path(), "dumps --remove --keep 0 --yes");
+    assert!(!run.exists());
+}
+
+#[test]
 fn an_empty_dump_is_never_the_newest() {
     let home = two_runs();
     // A run that ended before its first task did: a journal that begins and holds no record.

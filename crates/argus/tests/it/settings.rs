@@ -101,7 +101,10 @@ fn shells_complete_scenes_cases_and_kernels() {
         let text = String::from_utf8(output.stdout).unwrap();
         text.split(['\n', '\u{b}']).map(|word| word.trim().to_owned()).collect::<Vec<_>>()
     };
-    assert_eq!(complete(&["argus", "run", "paged"]), ["paged_attention", "paged_attention_manual_scope"]);
+    assert_eq!(
+        complete(&["argus", "run", "paged"]),
+        ["paged_attention", "paged_attention_manual_scope", "paged_attention_cpp"]
+    );
     let cases = complete(&["argus", "run", "paged_attention", "--case", "CaseS"]);
     assert!(cases.contains(&"CaseSmall1".to_owned()) && !cases.contains(&"default".to_owned()), "{cases:?}");
     assert_eq!(complete(&["argus", "view", "--kernel", ""]), ["QK", "SF", "PV", "UP"]);

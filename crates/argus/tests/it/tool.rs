@@ -43,3 +43,12 @@ pub fn argus_json(line: &str) -> (i32, Value) {
     assert_eq!(ended.stderr, "", "argus {line}");
     (ended.code, serde_json::from_str(&ended.stdout).expect("one JSON object"))
 }
+
+/// Every scene that the tool knows by name, in the order in which it lists them.
+pub fn scenes() -> Vec<argus_scene::Scene> {
+    let own = argus_scenes::scenes::all();
+    let twins = own.iter().cloned().map(std::sync::Arc::new).collect();
+    let files = argus_scene_file::SceneFiles { cxx: None, log: std::sync::Arc::new(|_, _, _| ()), twins };
+    let shipped = argus_scene_file::shipped(&files).expect("what ships can be read");
+    own.into_iter().chain(shipped).collect()
+}

@@ -266,7 +266,7 @@ fn a_dump_without_times_says_why() {
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     let ended = argus_in(home.path(), "trace june");
     assert_eq!(ended.code, 2);
-    assert!(ended.stderr.contains("dumps of the reference have no times"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("no swimlane records lie beside the dump"), "{}", ended.stderr);
     let path = home.path().join("run/tensor_dump/timeline.json");
     fs::write(&path, "{").unwrap();
     let ended = argus_in(home.path(), "trace run");

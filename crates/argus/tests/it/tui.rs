@@ -191,7 +191,7 @@ fn a_dump_is_browsed_with_keys_and_the_terminal_is_whole_afterwards() {
     let (_, end) = written.rsplit_once(LEAVE).unwrap();
     assert!(end.starts_with(SHOW_CURSOR), "{end:?}");
     assert_eq!(end.replace(SHOW_CURSOR, ""), "the end", "nothing else is written to the ordinary screen");
-    assert!(written.contains("\x1b[38;5;"), "256 colours, because nobody promised more");
+    assert!(written.contains("\x1b[38;5;"), "256 colours, because more is not promised");
 }
 
 #[test]

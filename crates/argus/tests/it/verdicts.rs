@@ -173,3 +173,93 @@ fn a_stale_read_is_told_from_an_output_that_was_never_written() {
         assert_eq!(looks[0]["pattern"]["kind"], pattern, "{run}: {looks}");
     }
 }
+
+#[test]
+fn what_only_one_dump_has_is_listed_and_a_culprit_without_suspects_is_no_riddle() {
+    let home = tempfile::tempdir().unwrap();
+    for (name, options) in [
+        ("whole", ""),
+        ("after", " --dump-select stage=after"),
+        ("wrong", " --dump-select stage=after --inject mul:scale"),
+    ] {
+        argus_in(home.path(), &format!("run vector_example --dump-tensor -o {name}{options}"));
+    }
+    let ended = argus_in(home.path(), "diff whole after");
+    assert_eq!(ended.code, 2, "{}", ended.stdout);
+    let line = "tensors of which only one side has: 0x";
+    assert!(ended.stdout.contains(line) && ended.stdout.contains("NOT JUDGED"), "{}", ended.stdout);
+    let ended = argus_in(home.path(), "find wrong --against after");
+    let culprit = "(mul), unless what it was given was wrong already; the end result differs";
+    assert!(last_line(&ended.stdout).ends_with(culprit), "{}", ended.stdout);
+    let ended = argus_in(home.path(), "find --runs after wrong");
+    assert!(ended.stdout.contains("next: argus replay after/tensor_dump --task 0x"), "{}", ended.stdout);
+    let ended = argus_in(home.path(), "find --runs after wrong --json");
+    let report: Value = serde_json::from_str(&ended.stdout).unwrap();
+    assert_eq!((&report["verdict"], ended.code), (&"differ".into(), 1));
+    assert_eq!(report["diverge_inputs_unknown"].as_array().unwrap().len(), 2, "{report}");
+    for (name, options) in [("whole_after", ""), ("whole_wrong", " --inject mul:scale")] {
+        argus_in(home.path(), &format!("run vector_example --dump-tensor -o {name}{options}"));
+    }
+    let ended = argus_in(home.path(), "find --runs whole_after whole_wrong");
+    assert!(ended.stdout.contains(" 1 diverges, 1 downstream, "), "{}", ended.stdout);
+}
+
+/// Tasks of the reference that take whole tensors, or have other ids, are unknown; matrices in one dimension are judged.
+#[test]
+fn tasks_of_other_programs_are_unknown_with_the_reason_and_what_would_fit() {
+    let home = tempfile::tempdir().unwrap();
+    let run = "run spmd_multiblock_mix --dump-tensor -o ours";
+    assert_eq!(argus_in(home.path(), run).code, 0);
+    assert_eq!(argus_in(home.path(), "convert ours --to august -o foreign").code, 0);
+    let manifest = home.path().join("foreign/args_dump/args_dump.json");
+    let text = fs::read_to_string(&manifest).unwrap();
+    let edit = |from: &str, to: &str| {
+        assert!(text.contains(from), "{text}");
+        fs::write(&manifest, text.replace(from, to)).unwrap();
+        argus_in(home.path(), "find foreign --scene spmd_multiblock_mix")
+    };
+    let own = r#""shape": [6, 16], "strides": [16, 1]"#;
+    // The dump does not say how many blocks its tasks have; the scene does.
+    let fits = edit(own, own);
+    assert_eq!(fits.code, 0, "{}{}", fits.stdout, fits.stderr);
+    // Another engine may round otherwise: the last bit of a number is no error, the first is.
+    let payload = home.path().join("foreign/args_dump/args.bin");
+    let bytes = fs::read(&payload).unwrap();
+    let one = bytes.chunks(4).rposition(|word| word == 1f32.to_le_bytes()).unwrap() * 4;
+    for (byte, code) in [(0, 0), (3, 1)] {
+        let mut changed = bytes.clone();
+        changed[one + byte] ^= 1;
+        fs::write(&payload, changed).unwrap();
+        let ended = argus_in(home.path(), "find foreign --scene spmd_multiblock_mix");
+        assert_eq!(ended.code, code, "{}", ended.stdout);
+    }
+    fs::write(&payload, bytes).unwrap();
+    let ended = argus_in(home.path(), "replay foreign --task 1 --scene spmd_multiblock_mix");
+    assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
+    let kernels = edit(r#""func_id": [0, 1, 2], "arg_index": 0"#, r#""func_id": [0, 1], "arg_index": 0"#);
+    assert_eq!(kernels.code, 2, "{}", kernels.stdout);
+    let says = "it runs the kernels [0, 1], the scene's task [0, 1, 2] (write_aic+write_aiv0+write_aiv1)";
+    assert!(kernels.stdout.contains(says), "{}", kernels.stdout);
+    let flat = edit(own, r#""shape": [96], "strides": [1]"#);
+    assert_eq!(flat.code, 0, "one dimension: {}{}", flat.stdout, flat.stderr);
+    let other = edit(own, r#""shape": [3, 32], "strides": [32, 1]"#);
+    assert_eq!(other.code, 2, "{}", other.stdout);
+    for says in [
+        "unknown because it does not fit scene spmd_multiblock_mix case Case1 on trb: slot 0 is inout FLOAT32 [3, 32], \
+         the scene's task has inout FLOAT32 [6, 16]: 0x0000000000000000 (",
+        "note: no case and runtime of the scene fits all tasks of the dump",
+        "next: argus find foreign/args_dump --against DUMP",
+    ] {
+        assert!(other.stdout.contains(says), "{says}: {}", other.stdout);
+    }
+    assert!(last_line(&other.stdout).starts_with("NOT JUDGED  judged 4 of 5 tasks; "), "{}", other.stdout);
+    let ended = argus_in(home.path(), "replay foreign --task 0 --scene spmd_multiblock_mix");
+    assert_eq!(ended.code, 2);
+    assert!(ended.stderr.contains("hint: no case and runtime of the scene"), "{}", ended.stderr);
+    let strangers = edit("\"0x000000000000000", "\"0x000000010000000");
+    assert_eq!(strangers.code, 2);
+    let says = "is one of scene spmd_multiblock_mix case Case1 on trb: the dump has 0x0000000100000000 to \
+                0x0000000100000004, the scene 0x0000000000000000 to 0x0000000000000004";
+    assert!(strangers.stderr.contains(says), "{}", strangers.stderr);
+    assert!(strangers.stderr.contains("--golden DIR compare without a scene"), "{}", strangers.stderr);
+}

@@ -117,7 +117,7 @@ fn a_captured_task_becomes_a_project_that_holds_its_bytes() {
         "task      0x0000000000000001",
         "kernel    add_scalar_inplace (aiv-only, 1 cluster)",
         "chip      a2a3 (Ascend910B1)",
-        "1 (0x3f800000)",
+        "0x3f800000 = 1.",
         "payload/buffer_00.bin",
         "WRITTEN  the workspace is made",
         "needs: bash, cmake, msprof, CANN_HOME, SIMPLER_ROOT",
@@ -497,7 +497,7 @@ fn what_exists_is_kept_and_only_a_workspace_is_replaced() {
 }
 
 #[test]
-fn what_makes_no_sense_is_exit_code_2_and_writes_nothing() {
+fn what_cannot_be_done_is_exit_code_2_and_writes_nothing() {
     let home = recorded();
     let here = home.path();
     write(here, "args.json", SPEC);

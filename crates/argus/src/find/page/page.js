@@ -58,9 +58,14 @@ function what(t) {
 }
 
 // The answer.
-const word = { agree: "AGREE", differ: "DIFFER", damaged: "DAMAGED", failed: "FAILED", unjudged: "NOT JUDGED" }[
-  data.verdict
-];
+const word = {
+  agree: "AGREE",
+  differ: "DIFFER",
+  damaged: "DAMAGED",
+  failed: "FAILED",
+  race: "RACE",
+  unjudged: "NOT JUDGED",
+}[data.verdict];
 document.title = [
   "argus find",
   word,
@@ -147,6 +152,7 @@ if (!firsts.length)
         agree: "All that was compared agrees: " + count(data.judged) + " of " + count(data.judgeable) + " tasks",
         damaged: "Records are damaged; nothing that could be judged is wrong",
         failed: "The run failed: " + data.failure,
+        race: "Tasks that touch the same bytes have no order; each does right by what it read",
         differ: "Values differ, and no task is known to have introduced it",
         unjudged: "Nothing is known to be wrong, and not everything could be judged",
       }[data.verdict],
@@ -345,6 +351,10 @@ list();
 const some = names =>
   names.slice(0, 50).join(", ") + (names.length > 50 ? " and " + count(names.length - 50) + " more" : "");
 const notes = [...data.notes, ...data.tolerances.map(tolerance => "agreement: " + tolerance)];
+for (const race of data.races) {
+  const [first, second] = race.tasks.map((at) => data.tasks[at]);
+  notes.push(`race between ${first.id} (${first.kernel}) and ${second.id} (${second.kernel}): ${race.how}, ${race.bytes} bytes`);
+}
 if (data.unaligned.by) notes.push("tasks matched by " + data.unaligned.by);
 if (data.unaligned.here.length) notes.push("only here: " + some(data.unaligned.here));
 if (data.unaligned.there.length) notes.push("only in the other dump: " + some(data.unaligned.there));

@@ -235,7 +235,7 @@ fn shapes_that_claim_more_than_there_is_cost_nothing() {
 }
 
 #[test]
-fn a_name_of_a_dtype_that_nobody_knows_is_shown_as_such() {
+fn a_name_of_an_unknown_dtype_is_shown_as_such() {
     let home = Home::foreign();
     edit(&home.path(JUNE).join("tensor_dump.json"), "\"dtype\": \"FLOAT32\"", "\"dtype\": \"FLOAT99\"");
     let text = home.good(&format!("view {JUNE}"));
@@ -255,7 +255,7 @@ fn what_cannot_be_written_is_an_error_and_leaves_nothing() {
     fs::create_dir(home.path("locked")).unwrap();
     fs::set_permissions(home.path("locked"), fs::Permissions::from_mode(0o555)).unwrap();
     if fs::write(home.path("locked/probe"), "").is_ok() {
-        // Nothing is locked for a superuser; a file in the way stops anybody.
+        // Nothing is locked for a superuser; a file in the way stops every user.
         fs::remove_dir_all(home.path("locked")).unwrap();
         fs::write(home.path("locked"), "").unwrap();
     }
@@ -264,7 +264,7 @@ fn what_cannot_be_written_is_an_error_and_leaves_nothing() {
         "convert june --to august -o locked/a",
         "stats june --parquet locked/a",
     ] {
-        let said = home.bad(line, 1);
+        let said = home.bad(line, 2);
         assert!(said.starts_with("error: cannot "), "{line}: {said}");
         assert!(said.contains("locked"), "{line}: {said}");
     }

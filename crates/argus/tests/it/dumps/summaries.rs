@@ -83,7 +83,7 @@ fn statistics_go_into_a_parquet_file_that_is_never_overwritten_unasked() {
         python::check("check_tables.py", &[&home.path(directory), &place, without]);
         let written = fs::read(place.join("records.parquet")).unwrap();
         let message = home.bad(&line, 2);
-        assert!(message.contains("records.parquet exists already"), "{message}");
+        assert!(message.contains("records.parquet exists"), "{message}");
         assert_eq!(fs::read(place.join("records.parquet")).unwrap(), written);
         assert_eq!(fs::read_dir(&place).unwrap().count(), 1, "nothing else is left behind");
         home.good(&format!("{line} --force"));

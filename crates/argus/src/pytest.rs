@@ -1,0 +1,33 @@
+//! `argus pytest`: scene tests in Python, run by the Python package.
+
+use std::ffi::OsString;
+use std::os::unix::process::CommandExt;
+use std::process::{Command, ExitCode, Stdio};
+
+use crate::cli::PytestArgs;
+use crate::failure::Failure;
+
+/// Names the interpreter.
+const VARIABLE: &str = "ARGUS_PYTHON";
+
+/// Takes this process's place, so that signals and the exit code are pytest's own. Returns only if that fails.
+pub fn pytest(args: &PytestArgs) -> Result<ExitCode, Failure> {
+    let python = std::env::var_os(VARIABLE).unwrap_or_else(|| OsString::from("python3"));
+    let shown = python.to_string_lossy().into_owned();
+    let asked = Command::new(&python).args(["-c", "import argus.compat"]).stderr(Stdio::null()).status();
+    let hint = format!("`pip install argus` gets it; the variable {VARIABLE} names another interpreter");
+    match asked {
+        Ok(status) if status.success() => {}
+        Ok(_) => {
+            let message = format!("{shown} does not have the Python package argus");
+            return Err(Failure::usage(anyhow::Error::msg(message)).hint(hint));
+        }
+        Err(error) => {
+            let error = anyhow::Error::new(error).context(format!("cannot start {shown}"));
+            return Err(Failure::usage(error).hint(hint));
+        }
+    }
+    let error =
+        Command::new(&python).args(["-m", "argus.compat", "-m", "pytest"]).args(&args.arguments).exec();
+    Err(Failure::failed(anyhow::Error::new(error).context(format!("cannot start {shown}"))))
+}

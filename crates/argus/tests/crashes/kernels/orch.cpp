@@ -1,0 +1,56 @@
+// Three steps, one after the other; after the second the orchestration ends badly, if a case says so.
+#include <stdint.h>
+#include <stdlib.h>
+
+#include "pto_orchestration_api.h"
+
+static volatile int zero = 0;
+static volatile int *volatile nowhere = nullptr;
+
+__attribute__((noinline)) static int deeper(int depth) {
+    volatile char room[4096];
+    room[depth % 4096] = 1;
+    return zero == 0 ? deeper(depth + 1) + room[0] : depth;
+}
+
+__attribute__((noinline)) static void end_badly() {
+#if defined(CRASH_ORCHESTRATION_NULL)
+    *nowhere = 1;
+#elif defined(CRASH_ORCHESTRATION_ABORT)
+    abort();
+#elif defined(CRASH_ORCHESTRATION_EXIT)
+    exit(5);
+#elif defined(CRASH_ORCHESTRATION_LOOP)
+    while (zero == 0) {
+    }
+#elif defined(CRASH_ORCHESTRATION_STACK)
+    zero = deeper(0) == 3;
+#endif
+}
+
+extern "C" void aicpu_orchestration_entry(const ChipStorageTaskArgs &args) {
+    Tensor x = from_tensor_arg(args.tensor(0));
+    Tensor out = from_tensor_arg(args.tensor(1));
+    uint32_t shape[2] = {16, 16};
+    TensorCreateInfo block(shape, 2, DataType::FLOAT32);
+
+    Arg first;
+    first.add_input(x);
+    first.add_output(block);
+    first.add_scalar(uint64_t(0));
+    TaskOutputTensors one = rt_submit_aiv_task(0, first);
+
+    Arg second;
+    second.add_input(one.get_ref(0));
+    second.add_output(block);
+    second.add_scalar(uint64_t(1));
+    TaskOutputTensors two = rt_submit_aiv_task(0, second);
+
+    end_badly();
+
+    Arg third;
+    third.add_input(two.get_ref(0));
+    third.add_output(out);
+    third.add_scalar(uint64_t(2));
+    rt_submit_aiv_task(0, third);
+}
