@@ -1,11 +1,12 @@
 //! `argus dumps`: the runs there are, and how to be rid of old ones.
 
-use std::io::{IsTerminal, Write, stdin, stdout};
+use std::io::{ErrorKind, IsTerminal, Write, stdin, stdout};
 use std::path::Path;
 use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 
 use anyhow::anyhow;
+use argus_dump::read::OpenError;
 use argus_dump::runs::{self, Run};
 use argus_facts::with_causes;
 use serde_json::{Value, json};
@@ -14,14 +15,14 @@ use crate::cli::DumpsArgs;
 use crate::failure::{FAILED, Failure};
 use crate::output::{NOTE, counted};
 use crate::settings::settings;
-use crate::{input, output, schema, table};
+use crate::{output, schema, table};
 
 const DAY: u64 = 24 * 60 * 60;
 
 pub fn dumps(args: &DumpsArgs) -> Result<ExitCode, Failure> {
     let outputs = args.directory.as_deref().unwrap_or(&settings().outputs);
     let now = SystemTime::now();
-    let all = runs::runs(outputs).map_err(|error| input::no_runs(outputs, error))?;
+    let all = runs::runs(outputs).map_err(|error| cannot_list(outputs, error))?;
     if !args.remove {
         return list(outputs, &all, now, args.json);
     }
@@ -38,6 +39,20 @@ pub fn dumps(args: &DumpsArgs) -> Result<ExitCode, Failure> {
     let chosen: Vec<&Run> =
         all.iter().enumerate().filter(|(number, run)| old(*number, run)).map(|(_, run)| run).collect();
     remove(&chosen, now, args)
+}
+
+/// A directory of runs that is not there or cannot be read.
+fn cannot_list(outputs: &Path, error: OpenError) -> Failure {
+    let error = match error {
+        OpenError::Io { source, .. } if source.kind() == ErrorKind::NotFound => {
+            anyhow!("there is no directory {} here", outputs.display())
+        }
+        other => other.into(),
+    };
+    Failure::usage(error).hint(
+        "runs are listed from there; `argus dumps DIR` and the variable ARGUS_OUTPUTS name another"
+            .to_owned(),
+    )
 }
 
 fn list(outputs: &Path, all: &[Run], now: SystemTime, json: bool) -> Result<ExitCode, Failure> {

@@ -95,7 +95,7 @@ fn no_capture(path: &Path, error: RunError) -> Failure {
 }
 
 /// A directory of runs that is not there, or holds no run.
-pub fn no_runs(outputs: &Path, error: OpenError) -> Failure {
+fn no_runs(outputs: &Path, error: OpenError) -> Failure {
     let error = match error {
         OpenError::Io { source, .. } if source.kind() == ErrorKind::NotFound => {
             anyhow!(

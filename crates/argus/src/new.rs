@@ -38,7 +38,7 @@ struct Kind {
 }
 
 pub fn new(args: &NewArgs) -> Result<ExitCode, Failure> {
-    check(&args.name)?;
+    check(&args.name, args.rust)?;
     let target = Path::new(&args.name);
     if target.symlink_metadata().is_ok() {
         return Err(Failure::usage(anyhow!("'{}' exists already", args.name))
@@ -82,13 +82,16 @@ fn rust(args: &NewArgs) -> Result<Kind, Failure> {
 }
 
 /// A name is a plain word: it becomes a directory and the name of a scene.
-fn check(name: &str) -> Result<(), Failure> {
+/// A crate begins with a letter, or cargo refuses it.
+fn check(name: &str, rust: bool) -> Result<(), Failure> {
     let plain = |sign: char| sign.is_ascii_alphanumeric() || sign == '_' || sign == '-';
-    if !name.is_empty() && name.chars().all(plain) && !name.starts_with('-') {
+    let begins = |sign: char| sign != '-' && !(rust && sign.is_ascii_digit());
+    if name.chars().all(plain) && name.starts_with(begins) {
         return Ok(());
     }
+    let first = if rust { ", and a letter first" } else { "" };
     Err(Failure::usage(anyhow!("'{name}' cannot be the name of a project"))
-        .hint("use letters, digits, '_' and '-'".to_owned()))
+        .hint(format!("use letters, digits, '_' and '-'{first}")))
 }
 
 /// All files appear at once, or none.

@@ -15,7 +15,9 @@ pub fn pytest(args: &PytestArgs) -> Result<ExitCode, Failure> {
     let python = std::env::var_os(VARIABLE).unwrap_or_else(|| OsString::from("python3"));
     let shown = python.to_string_lossy().into_owned();
     let asked = Command::new(&python).args(["-c", "import argus.compat"]).stderr(Stdio::null()).status();
-    let hint = format!("`pip install argus` gets it; the variable {VARIABLE} names another interpreter");
+    let hint = format!(
+        "`cargo xtask wheel` in a checkout of Argus builds it for pip; the variable {VARIABLE} names another interpreter"
+    );
     match asked {
         Ok(status) if status.success() => {}
         Ok(_) => {

@@ -127,12 +127,14 @@ fn file_place(variable: &dyn Fn(&str) -> Option<String>) -> Option<(PathBuf, boo
 /// The file's content; `None` if there is none and the user did not name it.
 fn load(path: &Path, named: bool) -> anyhow::Result<Option<File>> {
     let cannot = || format!("cannot read the configuration {}", path.display());
-    let text = match std::fs::read_to_string(path) {
+    let text = match argus_files::read(path, argus_files::LARGEST_TEXT) {
         // Another user's home, for instance: what was not asked for need not be readable.
         Err(error) if !named && matches!(error.kind(), ErrorKind::NotFound | ErrorKind::PermissionDenied) => {
             return Ok(None);
         }
-        text => text.with_context(cannot)?,
+        text => text
+            .and_then(|bytes| String::from_utf8(bytes).map_err(std::io::Error::other))
+            .with_context(cannot)?,
     };
     // The error of the library shows the line and ends with a line break.
     let parsed =

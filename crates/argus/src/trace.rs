@@ -21,7 +21,7 @@ use serde_json::json;
 use crate::cli::{TaskArgs, TraceArgs};
 use crate::failure::Failure;
 use crate::input;
-use crate::output::{self, GOOD};
+use crate::output::{self, GOOD, counted};
 use crate::schema;
 
 pub fn trace(args: &TraceArgs, registry: &Registry) -> Result<ExitCode, Failure> {
@@ -86,15 +86,14 @@ fn check(directory: &Path, json: bool) -> Result<ExitCode, Failure> {
         }))?;
     } else {
         output::print(&format!(
-            "{GOOD}VALID{GOOD:#}  {} cores, {} tracks, {} slices, {} flows, {} addresses, {} source files; \
-             {} flags without a wait\n",
-            report.cores.len(),
-            report.tracks,
-            report.slices,
-            report.flows,
-            report.addresses,
-            report.sources,
-            report.unpaired_flags,
+            "{GOOD}VALID{GOOD:#}  {}, {}, {}, {}, {}, {}; {} without a wait\n",
+            counted(report.cores.len() as u64, "core"),
+            counted(report.tracks as u64, "track"),
+            counted(report.slices as u64, "slice"),
+            counted(report.flows as u64, "flow"),
+            counted(report.addresses as u64, "address"),
+            counted(report.sources as u64, "source file"),
+            counted(report.unpaired_flags as u64, "flag"),
         ))?;
     }
     Ok(ExitCode::SUCCESS)

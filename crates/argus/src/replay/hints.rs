@@ -40,7 +40,9 @@ fn replay(hint: Hint) -> String {
             "name the task with --task ID, and its kernel with --scene S --case C --kernel NAME".to_owned()
         }
         Hint::NameScene => "name the scene and case that it came from with --scene and --case".to_owned(),
-        Hint::SmallerNumber => "give a smaller --nth".to_owned(),
+        Hint::SmallerNumber => {
+            "give a smaller number: both --task KERNEL:N and --nth N count from 0".to_owned()
+        }
         Hint::GiveArgument { slot } => format!(
             "capture it with --dump-tensor=full or hybrid, set a scalar with --set-arg {slot}=VALUE, or describe all \
              arguments with --arg-spec FILE"

@@ -8,7 +8,7 @@ use argus_runs::timing::{PathStep, Timing, timing};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::output::{GOOD, NOTE};
+use crate::output::{GOOD, NOTE, counted};
 use crate::{output, schema, table};
 
 /// Steps of a path that are listed; `--json` has all of them.
@@ -111,15 +111,15 @@ fn text(capture: &Capture, timing: &Timing) -> String {
         _ = match &first.kernel {
             Some(kernel) => writeln!(
                 text,
-                "{GOOD}shorten first:{GOOD:#} {kernel}, {} us in {} tasks, {part} of the observed critical path",
+                "{GOOD}shorten first:{GOOD:#} {kernel}, {} us in {}, {part} of the observed critical path",
                 micro(first.total_ns),
-                first.tasks
+                counted(first.tasks, "task")
             ),
             None => writeln!(
                 text,
-                "{GOOD}shorten first:{GOOD:#} the time between tasks, {} us in {} gaps, {part} of the observed critical path",
+                "{GOOD}shorten first:{GOOD:#} the time between tasks, {} us in {}, {part} of the observed critical path",
                 micro(first.total_ns),
-                first.tasks
+                counted(first.tasks, "gap")
             ),
         };
     }

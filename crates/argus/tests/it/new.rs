@@ -80,6 +80,9 @@ fn nothing_is_overwritten_and_odd_names_are_refused() {
     let odd = argus("new ../demo");
     assert_eq!(odd.code, 2);
     assert!(odd.stderr.contains("'../demo' cannot be the name of a project"), "{}", odd.stderr);
+    let odd = argus("new 1demo --rust");
+    assert_eq!(odd.code, 2);
+    assert!(odd.stderr.contains("and a letter first"), "{}", odd.stderr);
 }
 
 #[test]

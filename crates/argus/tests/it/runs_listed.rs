@@ -106,6 +106,15 @@ fn a_run_of_a_scene_in_files_is_removed_with_the_sources_it_carries_and_no_other
 }
 
 #[test]
+fn a_directory_of_runs_that_is_not_there_is_named() {
+    let home = tempfile::tempdir().unwrap();
+    let ended = argus_in(home.path(), "dumps");
+    assert_eq!(ended.code, 2);
+    assert!(ended.stderr.contains("there is no directory outputs here"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("ARGUS_OUTPUTS"), "{}", ended.stderr);
+}
+
+#[test]
 fn an_empty_dump_is_never_the_newest() {
     let home = two_runs();
     // A run that ended before its first task did: a journal that begins and holds no record.

@@ -43,6 +43,16 @@ fn quiet_says_the_result_alone_and_verbose_which_dump_it_took() {
 }
 
 #[test]
+fn a_configuration_that_is_not_a_file_is_refused() {
+    let home = tempfile::tempdir().unwrap();
+    let pipe = home.path().join("pipe");
+    assert!(Command::new("mkfifo").arg(&pipe).status().unwrap().success());
+    let (code, _, stderr) = with(home.path(), &[("ARGUS_CONFIG", pipe.to_str().unwrap())], "list");
+    assert_eq!(code, 2, "{stderr}");
+    assert!(stderr.contains("pipe: it is not a regular file"), "{stderr}");
+}
+
+#[test]
 fn a_file_and_variables_give_defaults() {
     let home = tempfile::tempdir().unwrap();
     let file = home.path().join("config.toml");
