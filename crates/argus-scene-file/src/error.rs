@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-use argus_abi::{DType, FuncId};
+use argus_abi::{DType, FuncId, MAX_DIMS};
 use argus_arrays::ArrayError;
 use argus_compile::CompileError;
 use argus_loaded::LoadError;
@@ -15,8 +15,8 @@ use thiserror::Error;
 pub enum SceneFileError {
     #[error("cannot read {path}", path = path.display())]
     Read { path: PathBuf, source: io::Error },
-    #[error("{path} is not a regular file", path = path.display())]
-    NotRegular { path: PathBuf },
+    #[error("{path} is not UTF-8 text", path = path.display())]
+    NotText { path: PathBuf },
     /// The parser shows line and place itself.
     #[error("{path}: {text}", path = path.display())]
     Syntax { path: PathBuf, text: String },
@@ -32,7 +32,7 @@ pub enum SceneFileError {
     NoParameter { case: String, user: String, name: String },
     #[error("tensor '{tensor}': {value} is not an extent")]
     Extent { tensor: String, value: f64 },
-    #[error("tensor '{tensor}' has {extents} extents; at most 5 are possible")]
+    #[error("tensor '{tensor}' has {extents} extents; at most {MAX_DIMS} are possible")]
     Rank { tensor: String, extents: usize },
     #[error("tensor '{tensor}' is too large: at most 64 GiB are possible")]
     TooLarge { tensor: String },

@@ -68,10 +68,8 @@ struct Loaded {
 /// The scene in a file. Its sources are compiled when a case is prepared, not now.
 pub fn load(path: &Path, settings: &SceneFiles) -> Result<Scene, SceneFileError> {
     let unreadable = |source| SceneFileError::Read { path: path.into(), source };
-    if !fs::metadata(path).map_err(unreadable)?.is_file() {
-        return Err(SceneFileError::NotRegular { path: path.into() });
-    }
-    let text = fs::read_to_string(path).map_err(unreadable)?;
+    let bytes = argus_files::read(path, argus_files::LARGEST_TEXT).map_err(unreadable)?;
+    let text = String::from_utf8(bytes).map_err(|_| SceneFileError::NotText { path: path.into() })?;
     let full = fs::canonicalize(path).map_err(unreadable)?;
     from_text(&text, Home::File(full), settings)
 }

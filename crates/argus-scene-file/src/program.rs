@@ -13,6 +13,7 @@ use argus_runtime::{KernelEntry, KernelTable, Program, SourceFile};
 use crate::error::SceneFileError;
 use crate::file::{CaseText, KernelText, SceneFile};
 use crate::load::SceneFiles;
+use crate::shipped::SCENE_FILE;
 use crate::words;
 
 /// How the sources of a scene are compiled.
@@ -123,9 +124,10 @@ impl Build<'_> {
         }
         let kernels = self.file.kernels.iter().map(|kernel| &kernel.source);
         let paths = std::iter::once(&self.file.orchestration.source).chain(kernels);
-        // A source that cannot be read is an error when it is compiled.
-        let texts: Vec<String> =
-            paths.filter_map(|path| std::fs::read_to_string(self.directory.join(path)).ok()).collect();
+        // A source that cannot be read is an error when it is compiled. Comments may be in any encoding.
+        let read = |path| argus_files::read(&self.directory.join(path), argus_files::LARGEST_TEXT).ok();
+        let texts = paths.filter_map(read).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let texts: Vec<String> = texts.collect();
         Ok(Generation::detect(texts.iter().map(String::as_str)))
     }
 }
@@ -158,7 +160,7 @@ impl Made {
 
 /// Where a scene file lies: the path itself, or `scene.toml` in a directory.
 pub fn scene_file(path: &Path) -> Option<PathBuf> {
-    let inside = path.join("scene.toml");
+    let inside = path.join(SCENE_FILE);
     if inside.is_file() {
         return Some(inside);
     }

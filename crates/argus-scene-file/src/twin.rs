@@ -38,7 +38,8 @@ impl Twin {
         }
     }
 
-    /// Gives a file the cases of the twin, or those it names the machine that theirs are meant for.
+    /// Gives a file without cases those of the twin. A case that does not say how many clusters and control threads it
+    /// takes gets as many as its twin.
     pub fn fill(&self, file: &mut SceneFile, runtime: RuntimeKind) -> Result<(), SceneFileError> {
         if file.cases.is_empty() {
             self.0.case(None, Some(runtime)).map_err(SceneFileError::Twin)?;

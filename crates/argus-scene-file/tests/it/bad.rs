@@ -1,5 +1,9 @@
 //! Files and sources that do not belong: one message each.
 
+use std::fs::{self, File};
+use std::path::Path;
+use std::process::Command;
+
 use argus_chip::DEFAULT_CHIP;
 use argus_facts::with_causes;
 use argus_runtime::Device;
@@ -68,6 +72,42 @@ fn a_file_that_makes_no_sense_is_refused_with_its_place() {
         let text = said(replaced(from, to));
         assert!(text.contains(expected), "{to}: {text}");
     }
+}
+
+/// A pipe would wait for a writer, and a device has no end.
+#[test]
+fn what_is_not_a_file_of_text_is_refused_without_reading_it() {
+    let project = Project::new(SCENE);
+    project.write("scene.toml", b"name = \"\xc4\xe3\"");
+    let text = said_of(&project);
+    assert!(text.ends_with("scene.toml is not UTF-8 text"), "{text}");
+    // A terabyte of nothing.
+    File::options().write(true).open(project.path("scene.toml")).unwrap().set_len(1 << 40).unwrap();
+    let text = said_of(&project);
+    assert!(text.ends_with("scene.toml: it is longer than 67108864 bytes"), "{text}");
+
+    let project = Project::new(SCENE);
+    let source = project.path("kernels/aiv/add.cpp");
+    fs::remove_file(&source).unwrap();
+    assert!(Command::new("mkfifo").arg(&source).status().unwrap().success());
+    let text = said_of(&project);
+    assert!(text.ends_with("kernels/aiv/add.cpp is not a file"), "{text}");
+}
+
+#[test]
+fn the_generation_of_sources_is_seen_whatever_the_encoding_of_their_comments() {
+    let sources =
+        concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/conformance/scenes/dump_marks/august/kernels");
+    let scene = SCENE.replace("chain_orch.cpp", "marks_orch.cpp");
+    let (scene, _) = scene.split_once("[[kernel]]\nfunc_id = 2").unwrap();
+    let project = Project::new(scene);
+    for name in ["aiv/add.cpp", "aiv/scale.cpp", "orchestration/marks_orch.cpp"] {
+        let text = fs::read(Path::new(sources).join(name)).unwrap();
+        // A greeting in GBK.
+        project.write(&format!("kernels/{name}"), [b"// \xc4\xe3\xba\xc3\n".as_slice(), &text].concat());
+    }
+    let (case, runtime) = project.load().unwrap().case(None, None).unwrap();
+    case.program(runtime, DEFAULT_CHIP).map(|_| ()).unwrap();
 }
 
 #[test]
