@@ -164,6 +164,7 @@ const ALLOWED: &[(&str, Allowed)] = &[
             "argus-compile",
             "argus-dump",
             "argus-facts",
+            "argus-files",
             "argus-loaded",
             "argus-record",
             "argus-runtime",

@@ -7,13 +7,13 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use argus_abi::ArgDirection;
-use argus_chip::{CHIPS, Chip};
+use argus_chip::Chip;
 use argus_dump::RunDirectory;
 use argus_facts::{Level, with_causes};
 use argus_record::{Names, RecordRequest, RecordedRun, record};
 use argus_runtime::{Hazards, HostArgs, HostTensor, RunConfig};
 
-use crate::memory::{array, end, give, object, optional_text, sized, text};
+use crate::memory::{array, end, give, object, optional_text, sized, sized_array, text};
 use crate::numbers::{direction, dtype};
 use crate::program::{Loaded, Program};
 use crate::status::{ARGUS_ERROR_CAPTURE, ARGUS_ERROR_RUN, Failure, call};
@@ -99,13 +99,6 @@ pub struct RunReport {
     pub fatal_code: i32,
 }
 
-pub(crate) fn chip(name: &str) -> Result<&'static Chip, Failure> {
-    CHIPS.into_iter().find(|chip| chip.name == name).ok_or_else(|| {
-        let known = CHIPS.map(|chip| chip.name).join(", ");
-        Failure::usage(format!("there is no platform '{name}'; there are {known}"))
-    })
-}
-
 /// Makes a device of a platform, by the name that `argus run --platform` takes.
 ///
 /// # Safety
@@ -114,7 +107,7 @@ pub(crate) fn chip(name: &str) -> Result<&'static Chip, Failure> {
 pub unsafe extern "C" fn argus_device_create(platform: *const c_char, device: *mut *mut Device) -> i32 {
     call("argus_device_create", || {
         // SAFETY: the caller promises a text.
-        let made = argus_runtime::Device::new(chip(unsafe { text(platform, "platform") }?)?);
+        let made = argus_runtime::Device::new(Chip::by_name(unsafe { text(platform, "platform") }?)?);
         let interrupt = made.interrupt_flag();
         // SAFETY: the caller promises a place.
         unsafe { give(device, Device { device: Mutex::new(made), interrupt }) }
@@ -144,11 +137,16 @@ pub unsafe extern "C" fn argus_device_run(
             (
                 object(device, "device")?,
                 object(program, "program")?,
-                array(tensors, tensor_count, "tensors")?,
+                sized_array(tensors, tensor_count, "tensors")?,
                 array(scalars, scalar_count, "scalars")?,
                 sized(options, "options")?,
             )
         };
+        // A report that cannot be written is refused before the run, not after it.
+        if !report.is_null() {
+            // SAFETY: the caller's structure is as large as it says.
+            unsafe { sized(report.cast_const(), "report") }?;
+        }
         let loaded = program.loaded.as_ref().ok_or_else(|| {
             Failure::usage("the program is not loaded; argus_program_load compiles and loads it")
         })?;
@@ -157,9 +155,6 @@ pub unsafe extern "C" fn argus_device_run(
             let (made_for, is) = (loaded.chip.name, simulated.chip().name);
             return Err(Failure::usage(format!("the program is for {made_for}, the device is {is}")));
         }
-        let given: Vec<Tensor> =
-            // SAFETY: each is a structure in the caller's array.
-            given.iter().map(|tensor| unsafe { sized(tensor, "a tensor") }).collect::<Result<_, _>>()?;
         let held = given.iter().enumerate().map(|(index, tensor)| tensor.held(index));
         let mut args = HostArgs { tensors: held.collect::<Result<_, _>>()?, scalars: scalars.to_vec() };
         device.interrupt.store(false, Ordering::Relaxed);

@@ -1,7 +1,7 @@
 //! Texts, arrays and structures out of the caller's memory.
 //!
-//! Null is checked here. That memory is as large as the caller says, and holds still during the call, cannot be: the
-//! interface asks for it.
+//! Null, alignment and counts that no memory can hold are checked here. That memory is as large as the caller says, and
+//! does not change during the call, cannot be: the interface asks for it.
 
 use std::ffi::{CStr, c_char};
 use std::ptr;
@@ -35,12 +35,21 @@ pub unsafe fn optional_text<'a>(text: *const c_char, name: &str) -> Result<Optio
 /// # Safety
 /// Unless it is null, there are that many elements, and none changes during the call.
 pub unsafe fn array<'a, T>(first: *const T, count: usize, name: &str) -> Result<&'a [T], Failure> {
+    let bytes = count.checked_mul(size_of::<T>()).filter(|&bytes| isize::try_from(bytes).is_ok());
     match (first.is_null(), count) {
         (_, 0) => Ok(&[]),
         (true, _) => Err(Failure::usage(format!("{name} is null, but {count} are promised"))),
-        // SAFETY: it is not null, and the caller promises the elements.
-        (false, _) => Ok(unsafe { std::slice::from_raw_parts(first, count) }),
+        _ if bytes.is_none() => {
+            Err(Failure::usage(format!("{name} cannot have {count} elements: no memory is that large")))
+        }
+        _ if !first.is_aligned() => Err(unaligned(first, name)),
+        // SAFETY: it is neither null nor unaligned, its size fits, and the caller promises the elements.
+        _ => Ok(unsafe { std::slice::from_raw_parts(first, count) }),
     }
+}
+
+fn unaligned<T>(at: *const T, name: &str) -> Failure {
+    Failure::usage(format!("{name} is at {at:p}, which is not a multiple of {}", align_of::<T>()))
 }
 
 /// A structure of the interface that begins with its own size. Fields that an older caller does not know are zero.
@@ -52,8 +61,11 @@ pub unsafe fn sized<T: Copy>(given: *const T, name: &str) -> Result<T, Failure> 
     if given.is_null() {
         return Err(Failure::usage(format!("{name} is null")));
     }
+    if !given.is_aligned() {
+        return Err(unaligned(given, name));
+    }
     // SAFETY: at least the first field is there.
-    let size = unsafe { given.cast::<usize>().read() };
+    let size = unsafe { size_at(given) };
     if size < size_of::<usize>() || size > size_of::<T>() {
         let known = size_of::<T>();
         return Err(Failure::usage(format!(
@@ -65,6 +77,33 @@ pub unsafe fn sized<T: Copy>(given: *const T, name: &str) -> Result<T, Failure> 
     // SAFETY: both have `size` bytes, and they are different memory.
     unsafe { ptr::copy_nonoverlapping(given.cast::<u8>(), (&raw mut known).cast::<u8>(), size) };
     Ok(known)
+}
+
+/// An array of such structures. They follow each other as the caller's header has them, which may be shorter than ours;
+/// null is an array without elements, and only that.
+///
+/// # Safety
+/// Unless it is null, there are that many structures, all of the size of the first. Each is as for [`sized`].
+pub unsafe fn sized_array<T: Copy>(first: *const T, count: usize, name: &str) -> Result<Vec<T>, Failure> {
+    let mut structures = Vec::new();
+    let mut at = first;
+    for index in 0..count {
+        // SAFETY: the caller promises this many structures, and this one lies behind those before it.
+        let structure = unsafe { sized(at, &format!("{name}[{index}]")) }?;
+        structures.push(structure);
+        // SAFETY: `sized` checked that the structure is there, so its end lies in the array or is the end of it.
+        at = unsafe { at.byte_add(size_at(at)) };
+    }
+    Ok(structures)
+}
+
+/// The first field of a structure: its size.
+///
+/// # Safety
+/// It is aligned, and the field is there.
+unsafe fn size_at<T>(given: *const T) -> usize {
+    // SAFETY: the caller's promise.
+    unsafe { given.cast::<usize>().read() }
 }
 
 /// Hands an object to the caller.
@@ -107,4 +146,36 @@ pub unsafe fn object<'a, T>(object: *const T, name: &str) -> Result<&'a T, Failu
 pub unsafe fn object_mut<'a, T>(object: *mut T, name: &str) -> Result<&'a mut T, Failure> {
     // SAFETY: the caller's promise is ours.
     unsafe { object.as_mut() }.ok_or_else(|| Failure::usage(format!("{name} is null")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What a library knows, and what a caller with an older header has.
+    #[derive(Clone, Copy, Debug, PartialEq)]
+    #[repr(C)]
+    struct New {
+        size: usize,
+        old: u64,
+        added: u64,
+    }
+
+    #[repr(C)]
+    struct Old {
+        size: usize,
+        old: u64,
+    }
+
+    #[test]
+    fn structures_of_an_older_header_follow_each_other_as_it_has_them() {
+        let given = [1, 2, 3].map(|old| Old { size: size_of::<Old>(), old });
+        // SAFETY: three structures, each as large as it says.
+        let read = unsafe { sized_array(given.as_ptr().cast::<New>(), 3, "things") }.ok();
+        assert_eq!(read, Some([1, 2, 3].map(|old| New { size: size_of::<Old>(), old, added: 0 }).to_vec()));
+        // SAFETY: there is nothing to read.
+        assert_eq!(unsafe { sized_array(ptr::null::<New>(), 0, "things") }.ok(), Some(Vec::new()));
+        // SAFETY: null is refused.
+        assert!(unsafe { sized_array(ptr::null::<New>(), 1, "things") }.is_err());
+    }
 }

@@ -2,7 +2,6 @@
 
 use std::borrow::Cow;
 use std::ffi::c_char;
-use std::fs;
 use std::path::PathBuf;
 use std::sync::Arc;
 
@@ -13,7 +12,6 @@ use argus_facts::{OriginFile, SceneOrigin};
 use argus_loaded::{Level, LoadedKernel, LoadedOrchestration};
 use argus_runtime::{KernelEntry, KernelTable, SourceFile};
 
-use crate::device::chip;
 use crate::memory::{array, end, give, object_mut, optional_text, sized, text};
 use crate::numbers::{core_type, direction};
 use crate::status::{ARGUS_ERROR_COMPILE, ARGUS_ERROR_LOAD, Failure, call};
@@ -96,7 +94,7 @@ pub unsafe extern "C" fn argus_program_create(
     call("argus_program_create", || {
         // SAFETY: the caller promises texts and a place.
         let (platform, runtime) = unsafe { (text(platform, "platform")?, text(runtime, "runtime")?) };
-        let chip = chip(platform)?;
+        let chip = Chip::by_name(platform)?;
         let runtime = RuntimeKind::by_name(runtime).ok_or_else(|| {
             Failure::usage(format!("there is no runtime '{runtime}'; there are trb, hbg and abg"))
         })?;
@@ -223,9 +221,10 @@ impl Program {
         let kernels = self.kernels.iter().map(|kernel| (&kernel.source, Role::Kernel(kernel.core)));
         let sources: Vec<(&PathBuf, Role)> =
             std::iter::once((&orchestration.source, Role::Orchestration)).chain(kernels).collect();
-        // A source that cannot be read is an error when it is compiled.
-        let texts: Vec<String> =
-            sources.iter().filter_map(|(source, _)| fs::read_to_string(source).ok()).collect();
+        // A source that cannot be read is an error when it is compiled. Comments may be in any encoding.
+        let read = |(source, _): &(&PathBuf, Role)| argus_files::read(source, argus_files::LARGEST_TEXT).ok();
+        let texts = sources.iter().filter_map(read).map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        let texts: Vec<String> = texts.collect();
         let generation = Generation::detect(texts.iter().map(String::as_str));
         let unit = |(source, role): (&PathBuf, Role)| Unit {
             source: source.clone(),

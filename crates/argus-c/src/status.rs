@@ -5,6 +5,7 @@ use std::error::Error;
 use std::ffi::{CString, c_char};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use argus_chip::ChipError;
 use argus_facts::with_causes;
 
 /// The call did what it says.
@@ -41,6 +42,12 @@ impl Failure {
 
     pub fn error(status: i32, error: &(dyn Error + 'static)) -> Failure {
         Failure { status, message: with_causes(error) }
+    }
+}
+
+impl From<ChipError> for Failure {
+    fn from(error: ChipError) -> Failure {
+        Failure::error(ARGUS_ERROR_USAGE, &error)
     }
 }
 

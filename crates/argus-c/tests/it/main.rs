@@ -186,11 +186,18 @@ fn calls_that_make_no_sense_say_why() {
     assert_eq!(create(null(), trb.as_ptr()), usage("argus_program_create: platform is null"));
     assert_eq!(
         create(bad.as_ptr(), trb.as_ptr()),
-        usage("argus_program_create: there is no platform 'a9sim'; there are a2a3sim, a5sim")
+        usage("argus_program_create: there is no platform 'a9sim'; there are a2a3sim and a5sim")
     );
     assert_eq!(
         create(a2a3.as_ptr(), bad.as_ptr()),
         usage("argus_program_create: there is no runtime 'a9sim'; there are trb, hbg and abg")
+    );
+    assert_eq!(
+        create(c("a5").as_ptr(), trb.as_ptr()),
+        usage(
+            "argus_program_create: platform 'a5' is real hardware and needs its vendor's toolkit; run on its simulated \
+             twin 'a5sim'"
+        )
     );
     let not_text = CString::new([0xff_u8]).unwrap();
     assert_eq!(create(not_text.as_ptr(), trb.as_ptr()), usage("argus_program_create: platform is not UTF-8"));
@@ -219,6 +226,11 @@ fn calls_that_make_no_sense_say_why() {
     let short = KernelSource { signature_length: 2, ..kernel };
     assert_eq!(add(&short), usage("argus_program_add_kernel: signature is null, but 2 are promised"));
     let signature = [9];
+    let endless = KernelSource { signature: signature.as_ptr(), signature_length: usize::MAX, ..kernel };
+    assert!(add(&endless).1.contains("signature cannot have 18446744073709551615 elements"), "{}", last());
+    let between = signature.as_ptr().wrapping_byte_add(1);
+    let odd = KernelSource { signature: between, signature_length: 1, ..kernel };
+    assert!(add(&odd).1.contains("which is not a multiple of 4"), "{}", last());
     let odd =
         KernelSource { signature: signature.as_ptr(), signature_length: 1, core: ARGUS_CORE_AIV, ..kernel };
     assert!(add(&odd).1.contains("direction 9 is not ARGUS_SCALAR"), "{}", last());
@@ -237,6 +249,13 @@ fn calls_that_make_no_sense_say_why() {
         unsafe { argus_device_run(device, program, null(), 0, null(), 0, &raw const options, null_mut()) };
     assert_eq!(status, ARGUS_ERROR_USAGE);
     assert!(last().contains("the program is not loaded"), "{}", last());
+    let mut report = RunReport::default();
+    let place = &raw mut report;
+    // SAFETY: as above, and a report that does not say its size.
+    let status =
+        unsafe { argus_device_run(device, program, null(), 0, null(), 0, &raw const options, place) };
+    assert_eq!(status, ARGUS_ERROR_USAGE);
+    assert!(last().contains("report has size 0, this library knows"), "{}", last());
     // SAFETY: neither is used again.
     unsafe {
         argus_program_free(program);
