@@ -11,8 +11,12 @@ use argus_runtime::kernel_table::KernelTableError;
 use argus_scene::{PrepareError, SceneError};
 use thiserror::Error;
 
+use crate::shipped::SCENE_FILE;
+
 #[derive(Debug, Error)]
 pub enum SceneFileError {
+    #[error("the directory has no {SCENE_FILE}")]
+    NoSceneFile,
     #[error("cannot read {path}", path = path.display())]
     Read { path: PathBuf, source: io::Error },
     #[error("{path} is not UTF-8 text", path = path.display())]

@@ -51,8 +51,12 @@ impl SceneFiles {
 
 impl SceneSource for SceneFiles {
     fn scenes(&self, name: &str) -> Option<Result<Vec<Scene>, PrepareError>> {
-        let path = scene_file(Path::new(name))?;
-        Some(load(&path, self).map(|scene| vec![scene]).map_err(PrepareError::new))
+        let made = match scene_file(Path::new(name)) {
+            Some(path) => load(&path, self).map(|scene| vec![scene]),
+            None if Path::new(name).is_dir() => Err(SceneFileError::NoSceneFile),
+            None => return None,
+        };
+        Some(made.map_err(PrepareError::new))
     }
 }
 

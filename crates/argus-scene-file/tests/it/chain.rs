@@ -73,6 +73,12 @@ fn a_scene_is_found_by_its_file_and_by_its_directory() {
         argus_facts::with_causes(&error).split(':').next().unwrap(),
         format!("cannot read the scene in '{missing}'")
     );
+    let without = project.path("kernels").display().to_string();
+    let error = registry.scene(&without).unwrap_err();
+    assert_eq!(
+        argus_facts::with_causes(&error),
+        format!("cannot read the scene in '{without}': the directory has no scene.toml")
+    );
 }
 
 #[test]
