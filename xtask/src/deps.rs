@@ -139,6 +139,7 @@ const ALLOWED: &[(&str, Allowed)] = &[
     ),
     (
         "argus-dump-scene",
+        // The tests run a scene that ships.
         Allowed::Only(&[
             "argus-abi",
             "argus-chip",
@@ -149,6 +150,7 @@ const ALLOWED: &[(&str, Allowed)] = &[
             "argus-replay",
             "argus-runtime",
             "argus-scene",
+            "argus-scenes",
             "argus-trace",
         ]),
     ),

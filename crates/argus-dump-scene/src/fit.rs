@@ -228,8 +228,8 @@ pub struct Better {
     pub runtime: Option<RuntimeKind>,
 }
 
-/// Tries the case and runtime that were asked for or, where that is left open, all that are possible; and if
-/// not every task fits, the others of the scene.
+/// Tries the case that was asked for, or the scene's first, on the runtime that was asked for, or on each of the case's.
+/// If not every task fits, it looks for another case and runtime of the scene that they do fit.
 pub fn fit(
     scene: &Arc<Scene>,
     case: Option<&str>,

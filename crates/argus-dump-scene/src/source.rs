@@ -129,22 +129,19 @@ fn find(what: What<'_>, named: &Named, purpose: Purpose, lookup: &Lookup<'_>) ->
 fn of_dump(dump: &Dump, args: &Named, purpose: Purpose, lookup: &Lookup<'_>) -> Result<Source, LookupError> {
     let (registry, selection) = (lookup.registry, &args.choice);
     let facts = dump.run().cloned().unwrap_or_default();
-    let own = match &args.scene {
-        Some(_) => None,
+    // Whether the dump says itself which scene it is of.
+    let own = args.scene.is_none();
+    let name = match &args.scene {
+        Some(name) => Some(name.clone()),
         None => carried::scene(dump, lookup)?
             .or_else(|| Some(facts.scene.clone()).filter(|name| !name.is_empty())),
     };
-    let name = args.scene.as_deref().or(own.as_deref());
-    if purpose == Purpose::Describe
-        && args.scene.is_none()
-        && own.as_ref().is_none_or(|own| registry.scene(own).is_err())
-    {
+    if purpose == Purpose::Describe && own && name.as_ref().is_none_or(|name| registry.scene(name).is_err()) {
         return without_code(dump, args, &facts);
     }
-    let Some(name) = name else {
+    let Some(name) = &name else {
         return Err(LookupError::UnknownCode);
     };
-    let own = args.scene.is_none();
     let recorded = |text: &'_ str| Some(text.to_owned()).filter(|text| own && !text.is_empty());
     let case = args.case.clone().or_else(|| recorded(&facts.case));
     let runtime = args.runtime.clone().or_else(|| recorded(&facts.runtime));
@@ -284,7 +281,14 @@ fn of_scene(name: &str, args: &Named, purpose: Purpose, lookup: &Lookup<'_>) -> 
     let directory = tempfile::tempdir().map_err(|source| LookupError::Temporary { source })?;
     capture(&scene, &case, runtime, chip, selection, directory.path())?;
     let dump = Dump::open(directory.path())?;
-    let source = of_dump(&dump, args, purpose, lookup)?;
+    // The dump knows the scene by its plain name, under which the registry need not have it.
+    let named = Named {
+        scene: Some(name.to_owned()),
+        case: Some(case.name.clone()),
+        runtime: Some(runtime.name().to_owned()),
+        ..args.clone()
+    };
+    let source = of_dump(&dump, &named, purpose, lookup)?;
     Ok(Source { from: From::Scene(name.into()), ..source })
 }
 
