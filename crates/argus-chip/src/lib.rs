@@ -24,6 +24,8 @@
 //! | `chip` | what a chip is made of |
 //! | `a2a3sim`, `a5sim` | one chip each |
 //! | `names` | finding a chip by what a user typed |
+//!
+//! What instructions cost on a chip is `timing/NAME.json`, beside `src`; `argus-trace` reads it.
 
 mod a2a3sim;
 mod a5sim;

@@ -54,6 +54,7 @@
 //! | `core` | a core, and how it issues an instruction |
 //! | `kernel` | what runs on it |
 //! | `global` | operands in global memory |
+//! | `tile`, `layout`, `space` | operands on the core |
 //! | `scalar`, `number` | values, and how they are rounded |
 //! | `memory`, `store` | the bytes of a core, and the checks before they are touched |
 //! | `pack`, `lines`, `loops` | walking layouts, aliasing, and the inner loops |
