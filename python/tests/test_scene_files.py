@@ -73,6 +73,28 @@ def test_files_run_as_programs(path: str, arguments: str, cases: list[str], tmp_
     assert not list(tmp_path.iterdir()), "nothing is written without a flag"
 
 
+def test_a_golden_and_a_kernel_config_of_april_run(tmp_path: Path) -> None:
+    run = "examples/scripts/run_example.py -k kernels -g golden.py -p a2a3sim"
+    done = compat(f"{run} --all --dump-tensor --enable-dep-gen", tmp_path, HERE / "example_april")
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.findall(r"::(\w+) \.\.\. PASSED", done.stdout) == ["small", "large"]
+    (one,) = tmp_path.glob("example_april_large_*")
+    assert len(json.loads((one / "tensor_dump/tensor_dump.json").read_text())["tensors"]) == 6
+    assert [edge["source"] for edge in json.loads((one / "deps.json").read_text())["edges"]] == ["explicit"]
+    assert re.findall(r"::(\w+) ", compat(run, tmp_path, HERE / "example_april").stdout) == ["small"]
+    for arguments, says in (("-g golden.py --case x", "case 'x' not found"), ("-g none.py", "there is no file none.py")):
+        refused = compat(f"run_example.py -k kernels -p a2a3sim {arguments}", tmp_path, HERE / "example_april")
+        assert refused.returncode == 2 and says in refused.stderr and "Traceback" not in refused.stderr
+
+
+def test_the_dump_of_several_rounds_is_that_of_the_last(tmp_path: Path) -> None:
+    scene = HERE.parents[1] / "tests/conformance/scenes/rounds_state"
+    done = compat("test_rounds_state.py -p a2a3sim --rounds 3 --dump-tensor", tmp_path, scene)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (manifest,) = tmp_path.glob("*/tensor_dump/tensor_dump.json")
+    assert json.loads(manifest.read_text())["tensors"]
+
+
 @pytest.mark.parametrize("through", ["program", "pytest"])
 @pytest.mark.parametrize(
     ("name", "first", "says"),
@@ -104,13 +126,6 @@ def test_the_verdict_is_in_reports_for_machines(tmp_path: Path) -> None:
     compat(f"-m pytest -q -p no:cacheprovider scenes_failing -n 2 --platform a2a3sim --junitxml {report}", tmp_path)
     found = re.findall(r'name="argus_first_wrong" value="(\w+)"', report.read_text())
     assert sorted(found) == ["0x0000000000000000"] * 3 + ["0x0000000100000003"] * 2
-
-
-FILE = """
-from simpler_setup import SceneTestCase, scene_test
-{body}
-SceneTestCase.run_module(__name__)
-"""
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ hidden from anything else.
 |---|---|
 | ``_finder`` | whose packages the names lead to |
 | ``__main__`` | ``python -m argus.compat test_x.py ...`` and ``python -m argus.compat -m pytest ...`` |
+| ``april`` | ``golden.py`` and ``kernel_config.py``, the form of tests before scene tests |
 | ``generation`` | which generation of the interface a test is written for |
 | ``engine`` | compiling and running, over ``argus._native`` |
 | ``modules`` | the packages that tests import |

@@ -10,12 +10,15 @@ import traceback
 from pathlib import Path
 
 from argus.compat import activate, checkout
+from argus.compat.missing import Missing
 
 USAGE = """\
 usage: python -m argus.compat TEST.py [arguments of the test]
        python -m argus.compat -m MODULE [arguments], for instance -m pytest
+       python -m argus.compat run_example.py -k KERNELS -g GOLDEN.py -p PLATFORM [options]
 
-Runs scene tests with the packages simpler and simpler_setup of Argus.
+Runs scene tests with the packages simpler and simpler_setup of Argus. run_example.py need not be there: it stands for
+April's runner of a golden.py and the kernel_config.py in KERNELS.
 """
 
 
@@ -29,6 +32,10 @@ def main(arguments: list[str]) -> int:
             sys.stderr.write("error: -m needs the name of a module\n" + USAGE)
             return 2
         return run_module(arguments[1], arguments[2:])
+    if os.path.basename(arguments[0]) == "run_example.py":
+        from argus.compat import april
+
+        return april.main(arguments[1:])
     return run_file(arguments[0], arguments[1:])
 
 
@@ -66,11 +73,12 @@ def run_file(name: str, arguments: list[str]) -> int:
             # A file that imports its neighbours by their place in a package is run as a part of it.
             sys.path.insert(1, str(package[0]))
             made = runpy.run_module(package[1], run_name="__main__", alter_sys=True)
-    except SystemExit:
+    except (SystemExit, KeyboardInterrupt):
         raise
+    except Missing as error:
+        sys.stderr.write(f"error: {name} cannot run here: {error}\n")
+        return 2
     except BaseException as error:  # noqa: BLE001: told as the interpreter tells it, without our own frames
-        if isinstance(error, KeyboardInterrupt):
-            raise
         show(error, path)
         return 1
     if any(word.lower().startswith("test") for word in made):

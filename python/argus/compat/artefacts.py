@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sys
 import tempfile
 from pathlib import Path
@@ -53,10 +54,9 @@ class Plan:
         if self.dump is None:
             return None
         self.dump.mkdir(parents=True, exist_ok=True)
-        for old in self.dump.iterdir() if self.dump.is_dir() else ():
+        for old in self.dump.iterdir():
             # June's rounds all write to one directory; the last one stays.
-            if old.is_file():
-                old.unlink()
+            shutil.rmtree(old) if old.is_dir() else old.unlink()
         scene = self.callable.scene
         name = getattr(scene, "name", None) or self.callable.func_name
         return {
@@ -80,6 +80,8 @@ class Plan:
         if failed or answer["records"] is None:
             # As the reference: a failed run has no graph and no times. Our own dump has what was captured.
             return
+        # A second run of the same configuration writes to the same place.
+        shutil.rmtree(self.prefix / ("args_dump" if self.is_august else "tensor_dump"), ignore_errors=True)
         if config.enable_dump_tensor and answer["records"]:
             _native.convert_dump(self.dump, "august" if self.is_august else "june", self.prefix)
             tasks = self._read("graph.json")["tasks"]
@@ -115,7 +117,8 @@ class Plan:
     def _write_deps(self) -> None:
         assert self.prefix is not None and self.dump is not None
         graph, calls = self._read("graph.json"), journal.read(self.dump / journal.FILE)
-        if self._is_host_built and not self.is_august:
+        if not self.is_august and self.callable.binary.runtime != "tensormap_and_ringbuffer":
+            # Every edge was declared.
             told = deps.of_graph(graph)
         elif not calls.is_complete:
             return warn("deps.json is not written: the orchestration's calls were not recorded to their end")

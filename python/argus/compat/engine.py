@@ -27,13 +27,11 @@ LEVELS = {
 _threshold: int | None = None
 
 
-def default_threshold() -> int:
-    """June shows V5 and above, August what is about times and worse."""
-    return 25 if generations.current() == "august" else 20
-
-
-def log_threshold() -> int:
-    return default_threshold() if _threshold is None else _threshold
+def log_threshold(generation: str | None = None) -> int:
+    """What was set; else June shows V5 and above, August what is about times and worse."""
+    if _threshold is not None:
+        return _threshold
+    return 25 if (generation or generations.current()) == "august" else 20
 
 
 def set_log_threshold(level: str | int | None) -> int:

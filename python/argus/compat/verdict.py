@@ -50,8 +50,10 @@ def of_failure(error: BaseException, prefix: Path, dump: Path, last: Any, test: 
     run = json.loads((dump / "run.json").read_text())
     if run.get("error"):
         _tell_ended(verdict, run, dump)
+    elif isinstance(error, RuntimeError) and "failed with code" in str(error):
+        verdict.lines.append("run once more with everything captured, the case came to its end: it does not fail every time")
     elif last is not None and last.golden is not None:
-        _tell_wrong(verdict, prefix, dump, last, test)
+        _tell_wrong(verdict, error, prefix, dump, last, test)
     verdict.lines.append(f"dump: {dump}")
     if verdict.first_wrong:
         verdict.page = prefix / PAGE
@@ -105,7 +107,7 @@ def _tell_inputs(verdict: Verdict, dump: Path, task_id: str) -> None:
         verdict.lines.append(f"  guilty inputs: not a number in record {', '.join(guilty[:8])}")
 
 
-def _tell_wrong(verdict: Verdict, prefix: Path, dump: Path, last: Any, test: Any) -> None:
+def _tell_wrong(verdict: Verdict, error: BaseException, prefix: Path, dump: Path, last: Any, test: Any) -> None:
     golden, rtol, atol = prefix / GOLDEN, float(test.RTOL), float(test.ATOL)
     unwritten = write_goldens(golden, dump, last)
     verdict.lines += [f"no task wrote {count} wrong elements of '{name}'" for name, count in unwritten.items()]
@@ -122,9 +124,9 @@ def _tell_wrong(verdict: Verdict, prefix: Path, dump: Path, last: Any, test: Any
     if report["failure"]:
         verdict.lines.append(f"the run failed: {report['failure']}")
     elif not report["first_wrong"]:
+        own = ", so it is the test's own comparison that fails" if isinstance(error, AssertionError) else ""
         verdict.lines.append(
-            f"find: {report['verdict']}; by the test's tolerances every output agrees with the golden, "
-            "so it is the test's own comparison that fails"
+            f"find: {report['verdict']}; by the test's tolerances every output agrees with the golden{own}"
         )
     for first in report["first_wrong"][:MOST]:
         verdict.first_wrong.append(first["task_id"])

@@ -19,6 +19,8 @@ class Worker:
     """
 
     def __init__(self, level: int = 2, **config: Any) -> None:
+        if int(level) != 2:
+            raise Missing(f"a Worker of level {int(level)} drives several chips; Argus simulates one, which is level 2")
         complete_torch()
         self.level = int(level)
         self._config = dict(config)
@@ -29,16 +31,12 @@ class Worker:
         self._waiting: dict[int, ChipCallable] = {}
         self._memory: dict[int, Any] = {}
         self._closed = False
-        if self.level == 2 and not self.platform:
+        if not self.platform:
             raise ValueError("a Worker of level 2 needs a platform, such as 'a2a3sim'")
 
     # Life
 
     def init(self, prewarm_config: CallConfig | None = None) -> None:
-        if self.level != 2:
-            raise Missing(
-                f"a Worker of level {self.level} drives several chips; Argus simulates one, which is level 2"
-            )
         if prewarm_config is not None:
             prewarm_config.validate()
         if self._chip_worker is not None:

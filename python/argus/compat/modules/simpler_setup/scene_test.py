@@ -223,9 +223,8 @@ class SceneTestCase:
         """One case from its arguments to its verdict."""
         __tracebackhide__ = True
         params = case.get("params") or {}
-        signature = self.CALLABLE.get("orchestration", {}).get("signature", [])
         test_args = self.generate_args(params)
-        chip_args, output_names = _build_chip_task_args(test_args, signature)
+        chip_args, output_names = _build_chip_task_args(test_args, self._signature(test_args))
         skip_golden = bool(skip_golden or self.SKIP_GOLDEN or case.get("skip_golden"))
         golden_args = None
         if not skip_golden:
@@ -256,6 +255,10 @@ class SceneTestCase:
                 run_once(again=number > 0)
                 if golden_args is not None:
                     self.compare_outputs(test_args, golden_args, output_names, params)
+
+    def _signature(self, args: TaskArgsBuilder) -> Sequence[Any]:
+        """What the orchestration does to each of its tensors."""
+        return self.CALLABLE.get("orchestration", {}).get("signature", [])
 
     def _registered(self, worker: Any, callable_obj: ChipCallable) -> Any:
         """The number of this class's callable at a Worker: registered once."""
