@@ -15,13 +15,26 @@ from torch._tensor import Tensor, binary, computed, number, shape_of, stored, un
 _random = np.random.default_rng(67280421310721)
 
 
-def generator() -> np.random.Generator:
-    return _random
+def random_of(given: Generator | None = None) -> np.random.Generator:
+    return _random if given is None else given._random
 
 
-def manual_seed(seed: builtins.int) -> None:
+def manual_seed(seed: builtins.int) -> Generator:
     global _random
-    _random = np.random.default_rng(builtins.int(seed) & 0xFFFF_FFFF_FFFF_FFFF)
+    made = Generator().manual_seed(seed)
+    _random = made._random
+    return made
+
+
+class Generator:
+    """A source of random numbers of its own."""
+
+    def __init__(self, device: Any = None) -> None:
+        self._random = np.random.default_rng(67280421310721)
+
+    def manual_seed(self, seed: builtins.int) -> Generator:
+        self._random = np.random.default_rng(builtins.int(seed) & 0xFFFF_FFFF_FFFF_FFFF)
+        return self
 
 
 def tensor(data: Any, dtype: dtype_ | None = None, **_: Any) -> Tensor:
@@ -105,12 +118,12 @@ def eye(n: builtins.int, m: builtins.int | None = None, dtype: dtype_ | None = N
     return computed(np.eye(n, m), dtype or types.float32)
 
 
-def randn(*size: Any, dtype: dtype_ | None = None, **_: Any) -> Tensor:
-    return computed(generator().standard_normal(shape_of(size), np.float32), dtype or types.float32)
+def randn(*size: Any, dtype: dtype_ | None = None, generator: Generator | None = None, **_: Any) -> Tensor:
+    return computed(random_of(generator).standard_normal(shape_of(size), np.float32), dtype or types.float32)
 
 
-def rand(*size: Any, dtype: dtype_ | None = None, **_: Any) -> Tensor:
-    return computed(generator().random(shape_of(size), np.float32), dtype or types.float32)
+def rand(*size: Any, dtype: dtype_ | None = None, generator: Generator | None = None, **_: Any) -> Tensor:
+    return computed(random_of(generator).random(shape_of(size), np.float32), dtype or types.float32)
 
 
 def randn_like(like: Tensor, **_: Any) -> Tensor:
@@ -121,16 +134,18 @@ def rand_like(like: Tensor, **_: Any) -> Tensor:
     return rand(like.shape, dtype=like.dtype)
 
 
-def randint(low: builtins.int, high: Any = None, size: Any = None, dtype: dtype_ | None = None, **_: Any) -> Tensor:
+def randint(
+    low: builtins.int, high: Any = None, size: Any = None, dtype: dtype_ | None = None, generator: Generator | None = None, **_: Any
+) -> Tensor:
     if size is None:
         low, high, size = 0, low, high
     elif high is None:
         low, high = 0, low
-    return computed(generator().integers(low, high, shape_of((size,))), dtype or types.int64)
+    return computed(random_of(generator).integers(low, high, shape_of((size,))), dtype or types.int64)
 
 
-def randperm(n: builtins.int, dtype: dtype_ | None = None, **_: Any) -> Tensor:
-    return computed(generator().permutation(n), dtype or types.int64)
+def randperm(n: builtins.int, dtype: dtype_ | None = None, generator: Generator | None = None, **_: Any) -> Tensor:
+    return computed(random_of(generator).permutation(n), dtype or types.int64)
 
 
 def cat(tensors: Any, dim: builtins.int = 0) -> Tensor:
@@ -238,7 +253,9 @@ def isclose(input: Tensor, other: Tensor, rtol: float = 1e-5, atol: float = 1e-8
     return stored(np.asarray(close), types.bool)
 
 
-def where(condition: Tensor, a: Any, b: Any) -> Tensor:
+def where(condition: Tensor, a: Any = None, b: Any = None) -> Any:
+    if a is None:
+        return condition.nonzero(as_tuple=True)
     of = binary(lambda x, y: x, a, b).dtype if isinstance(a, Tensor) or isinstance(b, Tensor) else types.float32
     return computed(np.where(condition._store, number(a, of), number(b, of)), of)
 
@@ -269,24 +286,20 @@ def einsum(formula: str, *tensors: Tensor) -> Tensor:
     return computed(np.einsum(formula, *(number(part, inner) for part in tensors)), of)
 
 
-def tril(input: Tensor, diagonal: builtins.int = 0) -> Tensor:
-    return stored(np.tril(input._store, diagonal), input.dtype)
-
-
-def triu(input: Tensor, diagonal: builtins.int = 0) -> Tensor:
-    return stored(np.triu(input._store, diagonal), input.dtype)
-
-
-def topk(input: Tensor, k: builtins.int, dim: builtins.int = -1, **_: Any) -> Any:
+def topk(input: Tensor, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True) -> Any:
     from torch._tensor import ValuesAndIndices
 
-    order = np.argsort(-number(input, input.dtype), axis=dim, kind="stable")
+    order = input.argsort(dim, descending=largest)._store
     order = np.take(order, range(k), axis=dim)
     return ValuesAndIndices(stored(np.take_along_axis(input._store, order, axis=dim), input.dtype), computed(order, types.int64))
 
 
 def silu(input: Tensor) -> Tensor:
     return unary(lambda a: a / (1 + np.exp(-a)), input)
+
+
+def set_printoptions(**_: Any) -> None:
+    """Accepted: numpy prints."""
 
 
 def get_num_threads() -> builtins.int:
@@ -320,8 +333,8 @@ for _name in (
     "squeeze std sub sum tanh transpose unsqueeze var t exp2 numel argmin median norm logsumexp log_softmax nan_to_num lerp "
     "logical_and logical_or logical_xor logical_not select unbind roll flip movedim masked_select scatter index_add sort "
     "argsort unique diag bitwise_and bitwise_or bitwise_xor remainder floor_divide erf log1p expm1 trunc atan2 swapaxes "
-    "swapdims sinh cosh tan atan log10"
+    "swapdims sinh cosh tan atan log10 clamp_min clamp_max tril triu diagonal ravel"
 ).split():
     globals().setdefault(_name, _method(_name))
 
-__all__ = [name for name in globals() if not name.startswith("_") and name not in ("annotations", "builtins", "contextlib", "Any", "np", "types", "dtype_", "float_", "all_", "Tensor", "computed", "number", "shape_of", "stored", "unary", "binary", "generator")]
+__all__ = [name for name in globals() if not name.startswith("_") and name not in ("annotations", "builtins", "contextlib", "Any", "np", "types", "dtype_", "float_", "all_", "Tensor", "computed", "number", "shape_of", "stored", "unary", "binary", "random_of")]

@@ -117,6 +117,13 @@ class Tensor:
     def __init__(self, data: Any = ()) -> None:
         self._store, self.dtype = np.array(data, dtype=np.float32), types.float32
 
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__") or name in ("_store", "dtype"):
+            raise AttributeError(name)
+        raise AttributeError(
+            f"torch is not installed, and the tensors that come with Argus have no '{name}'; `pip install torch` gets all of it"
+        )
+
     # What it is
 
     @property
@@ -367,8 +374,8 @@ class Tensor:
     def roll(self, shifts: Any, dims: Any = None) -> Tensor:
         return stored(np.roll(self._store, shifts, axis=dims), self.dtype)
 
-    def flip(self, *dims: Any) -> Tensor:
-        return stored(np.flip(self._store, shape_of(dims)).copy(), self.dtype)
+    def flip(self, *places: Any, dims: Any = None) -> Tensor:
+        return stored(np.flip(self._store, shape_of(places if dims is None else (dims,))).copy(), self.dtype)
 
     def movedim(self, source: Any, destination: Any) -> Tensor:
         return stored(np.moveaxis(self._store, source, destination), self.dtype)
@@ -402,8 +409,21 @@ class Tensor:
         order = np.argsort(-values if descending else values, axis=dim, kind="stable")
         return stored(np.asarray(order, dtype=np.int64), types.int64)
 
-    def unique(self, **_: Any) -> Tensor:
-        return stored(np.unique(self._store), self.dtype)
+    def unique(self, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False) -> Any:
+        found = np.unique(self._store, return_inverse=return_inverse, return_counts=return_counts)
+        if not return_inverse and not return_counts:
+            return stored(found, self.dtype)
+        values, *rest = found
+        return (stored(values, self.dtype), *(computed(part, types.int64) for part in rest))
+
+    def tril(self, diagonal: builtins.int = 0) -> Tensor:
+        return stored(np.tril(self._store, diagonal), self.dtype)
+
+    def triu(self, diagonal: builtins.int = 0) -> Tensor:
+        return stored(np.triu(self._store, diagonal), self.dtype)
+
+    def diagonal(self) -> Tensor:
+        return stored(np.diagonal(self._store), self.dtype)
 
     def diag(self, diagonal: builtins.int = 0) -> Tensor:
         return stored(np.diag(self._store, diagonal).copy(), self.dtype)
@@ -440,16 +460,16 @@ class Tensor:
     def zero_(self) -> Tensor:
         return self.fill_(0)
 
-    def uniform_(self, low: builtins.float = 0.0, high: builtins.float = 1.0) -> Tensor:
-        from torch._functions import generator
+    def uniform_(self, low: builtins.float = 0.0, high: builtins.float = 1.0, generator: Any = None) -> Tensor:
+        from torch._functions import random_of
 
-        self[...] = generator().uniform(low, high, self._store.shape)
+        self[...] = random_of(generator).uniform(low, high, self._store.shape)
         return self
 
-    def normal_(self, mean: builtins.float = 0.0, std: builtins.float = 1.0) -> Tensor:
-        from torch._functions import generator
+    def normal_(self, mean: builtins.float = 0.0, std: builtins.float = 1.0, generator: Any = None) -> Tensor:
+        from torch._functions import random_of
 
-        self[...] = generator().normal(mean, std, self._store.shape)
+        self[...] = random_of(generator).normal(mean, std, self._store.shape)
         return self
 
     # Folding
@@ -546,8 +566,8 @@ class Tensor:
     def square(self) -> Tensor:
         return unary(np.square, self)
 
-    def round(self) -> Tensor:
-        return unary(np.rint, self)
+    def round(self, decimals: builtins.int = 0) -> Tensor:
+        return unary(lambda a: np.round(a, decimals), self)
 
     def clamp(self, min: Any = None, max: Any = None) -> Tensor:
         low = None if min is None else number(min, self.dtype)
@@ -556,9 +576,27 @@ class Tensor:
 
     clip = clamp
 
+    def clamp_min(self, min: Any) -> Tensor:
+        return self.clamp(min=min)
+
+    def clamp_max(self, max: Any) -> Tensor:
+        return self.clamp(max=max)
+
     def clamp_(self, min: Any = None, max: Any = None) -> Tensor:
         self[...] = self.clamp(min, max)
         return self
+
+    def add(self, other: Any, *, alpha: Any = 1) -> Tensor:
+        return self + (other if alpha == 1 else other * alpha)
+
+    def sub(self, other: Any, *, alpha: Any = 1) -> Tensor:
+        return self - (other if alpha == 1 else other * alpha)
+
+    def add_(self, other: Any, *, alpha: Any = 1) -> Tensor:
+        return self.copy_(self.add(other, alpha=alpha))
+
+    def sub_(self, other: Any, *, alpha: Any = 1) -> Tensor:
+        return self.copy_(self.sub(other, alpha=alpha))
 
     def div(self, other: Any, rounding_mode: str | None = None) -> Tensor:
         if rounding_mode is None:
@@ -590,6 +628,16 @@ class Tensor:
 
     def logical_not(self) -> Tensor:
         return stored(np.logical_not(self._store), types.bool)
+
+    def where(self, condition: Tensor, other: Any) -> Tensor:
+        from torch._functions import where
+
+        return where(condition, self, other)
+
+    def isclose(self, other: Tensor, rtol: builtins.float = 1e-5, atol: builtins.float = 1e-8, equal_nan: builtins.bool = False) -> Tensor:
+        from torch._functions import isclose
+
+        return isclose(self, other, rtol, atol, equal_nan)
 
     def isnan(self) -> Tensor:
         return stored(np.asarray(np.isnan(number(self, self.dtype))), types.bool)
@@ -670,9 +718,10 @@ def _make_operators() -> None:
         setattr(Tensor, f"__r{name}__", reverse)
         setattr(Tensor, f"__i{name}__", inplace)
         plain = {"truediv": "div", "floordiv": "floor_divide", "mod": "remainder"}.get(name, name)
-        if plain not in ("pow", "div"):
+        if plain not in ("add", "sub", "pow", "div"):
             setattr(Tensor, plain, forward)
-        setattr(Tensor, f"{plain}_", inplace)
+        if plain not in ("add", "sub"):
+            setattr(Tensor, f"{plain}_", inplace)
     for name, operation in {"lt": np.less, "le": np.less_equal, "gt": np.greater, "ge": np.greater_equal,
                             "eq": np.equal, "ne": np.not_equal}.items():
         def compare(self, other, operation=operation):
@@ -698,6 +747,8 @@ def _make_operators() -> None:
                             "expm1": np.expm1, "erf": _erf, "sinh": np.sinh, "cosh": np.cosh, "tan": np.tan,
                             "atan": np.arctan, "log10": np.log10}.items():
         setattr(Tensor, name, lambda self, operation=operation: unary(operation, self, in_float=True))
+    for name in ("abs", "ceil", "exp", "floor", "log", "neg", "reciprocal", "relu", "round", "rsqrt", "sigmoid", "sqrt", "square", "tanh"):
+        setattr(Tensor, f"{name}_", lambda self, name=name: self.copy_(getattr(self, name)()))
     Tensor.relu = lambda self: unary(lambda a: np.maximum(a, 0), self)
     Tensor.trunc = lambda self: unary(np.trunc, self)
     Tensor.atan2 = lambda self, other: binary(np.arctan2, self, other, in_float=True)
