@@ -137,6 +137,7 @@ def test_the_verdict_is_in_reports_for_machines(tmp_path: Path) -> None:
          "ERROR: --case: no cases matched [*::third_hit] for platform=a5sim (matches are manual; pass --manual include or only)"),
         ("vector/test_vector_example.py", "-p a2a3", 2, "ERROR: a2a3 is hardware; Argus simulates it as a2a3sim"),
         ("vector/test_vector_example.py", "-p a9sim", 2, "invalid choice: 'a9sim'"),
+        ("vector/test_vector_example.py", "-p a2a3sim -d x", 2, "ERROR: 'x' is no device and no range of devices such as 4-7"),
         ("dfx_june/test_dfx_june.py", "-p a5sim", 2, "ERROR: No cases matched platform=a5sim (manual=exclude)"),
         ("vector/nothing.py", "-p a2a3sim", 2, "error: there is no file nothing.py"),
     ],
@@ -147,6 +148,71 @@ def test_what_cannot_run_says_why(path: str, arguments: str, code: int, says: st
     assert "Traceback" not in done.stderr
 
 
+RAISING = """
+import torch
+from simpler.task_interface import ArgDirection as D
+from simpler_setup import SceneTestCase, TaskArgsBuilder, Tensor, scene_test
+
+ADD = "{scenes}/wrong_golden/kernels"
+
+
+class Base(SceneTestCase):
+    CALLABLE = {{
+        "orchestration": {{"source": f"{{ADD}}/orchestration/add_orch.cpp", "function_name": "aicpu_orchestration_entry",
+                          "signature": [D.IN, D.IN, D.OUT]}},
+        "incores": [{{"func_id": 0, "source": f"{{ADD}}/aiv/add.cpp", "core_type": "aiv", "signature": [D.IN, D.IN, D.OUT]}}],
+    }}
+    CASES = [{{"name": "default", "platforms": ["a2a3sim"], "params": {{}}}}]
+
+    def generate_args(self, params):
+        return TaskArgsBuilder(*(Tensor(name, torch.ones(4, 16)) for name in ("x", "y", "out")))
+
+
+@scene_test(level=2, runtime="tensormap_and_ringbuffer")
+class TestGolden(Base):
+    def compute_golden(self, args, params):
+        args.out[:] = params["factor"]
+
+
+@scene_test(level=2, runtime="tensormap_and_ringbuffer")
+class TestArguments(Base):
+    def generate_args(self, params):
+        return None
+
+
+@scene_test(level=2, runtime="tensormap_and_ringbuffer")
+class TestNothing(Base):
+    CALLABLE = {{}}
+
+
+@scene_test(level=3, runtime="tensormap_and_ringbuffer")
+class TestTwoChips(Base):
+    pass
+
+
+SceneTestCase.run_module(__name__)
+"""
+
+
+def test_a_test_that_raises_is_told_with_its_line(tmp_path: Path) -> None:
+    scenes = HERE.parents[1] / "tests/conformance/scenes"
+    path = tmp_path / "test_raising.py"
+    path.write_text(RAISING.format(scenes=scenes))
+    done = compat("test_raising.py -p a2a3sim", tmp_path / "out", tmp_path)
+    assert done.returncode == 1 and "Traceback" not in done.stderr, done.stderr
+    assert re.findall(r"::default \.\.\. FAILED: (.*)", done.stdout) == [
+        "'factor'",
+        "generate_args of TestArguments returned NoneType; it must return a TaskArgsBuilder",
+        "TestNothing must name its orchestration: CALLABLE['orchestration']['source']",
+        "TestTwoChips is of level 3: it needs several chips, and Argus simulates one",
+    ]
+    line = path.read_text().splitlines().index('        args.out[:] = params["factor"]') + 1
+    assert done.stderr == f'    KeyError at test_raising.py:{line}, in compute_golden: args.out[:] = params["factor"]\n'
+    path.write_text("def f(:\n")
+    unreadable = compat("test_raising.py -p a2a3sim", tmp_path / "out", tmp_path)
+    assert unreadable.returncode == 1 and unreadable.stderr.startswith('  File "test_raising.py", line 1')
+
+
 def test_what_argus_has_not_can_be_imported_and_is_skipped_when_used(tmp_path: Path) -> None:
     (tmp_path / "test_two_chips.py").write_text(
         "import pytest\n"
@@ -154,13 +220,39 @@ def test_what_argus_has_not_can_be_imported_and_is_skipped_when_used(tmp_path: P
         "from simpler.task_interface import ChipBootstrapConfig, ArgDirection\n"
         "from simpler.worker import Worker\n"
         "from simpler_setup.goldens.qwen3_14b_decode import compute_golden\n\n\n"
-        "def test_uses_it(st_platform):\n    Worker(level=3, platform=st_platform).init()\n\n\n"
+        "def run(platform):\n    worker = Worker(level=3, platform=platform, device_ids=[0, 1])\n"
+        "    worker.register(lambda args: None)\n    worker.init()\n\n\n"
+        "def test_uses_it(st_platform):\n    run(st_platform)\n\n\n"
         "def test_uses_a_name():\n    ChipBootstrapConfig(1)\n\n\n"
-        "def test_does_not():\n    assert ArgDirection.IN == 1 and Orchestrator is not None\n"
+        "def test_does_not():\n    assert ArgDirection.IN == 1 and Orchestrator is not None\n\n\n"
+        "if __name__ == '__main__':\n    run('a2a3sim')\n"
     )
     done = compat("-m pytest -q -rs -p no:cacheprovider . --platform a2a3sim", tmp_path, tmp_path)
     assert counted(done) == {"passed": 1, "skipped": 2}, done.stdout + done.stderr
     assert "simpler.task_interface.ChipBootstrapConfig is not part of Argus" in done.stdout
+    program = compat("test_two_chips.py", tmp_path, tmp_path)
+    says = "a Worker of level 3 drives several chips; Argus simulates one, which is level 2"
+    assert program.returncode == 2 and program.stderr == f"error: test_two_chips.py cannot run here: {says}\n"
+
+
+def test_functions_are_chosen_by_their_marks_and_levels(tmp_path: Path) -> None:
+    (tmp_path / "test_marked.py").write_text(
+        "import pytest\n"
+        "from simpler._log import get_current_config\n"
+        "from simpler_setup import SceneTestLevel, scene_level\n\n\n"
+        "@scene_level(SceneTestLevel.CHIP)\ndef test_chip():\n    assert scene_level(test_chip) == 2\n\n\n"
+        "@scene_level(3)\ndef test_node():\n    pass\n\n\n"
+        "@pytest.mark.manual\ndef test_manual():\n    pass\n\n\n"
+        "@pytest.mark.manual('a5sim', 'a2a3sim')\ndef test_manual_there():\n    pass\n\n\n"
+        "@pytest.mark.manual(platforms=['a5sim'])\ndef test_manual_elsewhere():\n    pass\n\n\n"
+        "def test_plain():\n    assert get_current_config() == 25\n"
+    )
+    for options, passed in (("", 4), ("--level 2", 3), ("--exclude-level 3", 3), ("--manual only", 2), ("--manual include --level 2", 5)):
+        done = compat(f"-m pytest -q -p no:cacheprovider . --platform a2a3sim {options}", tmp_path, tmp_path)
+        assert counted(done)["passed"] == passed, done.stdout
+    for option, says in (("--platform a2a3", "a2a3 is hardware; Argus simulates it as a2a3sim"), ("--device x", "'x' is no device")):
+        refused = compat(f"-m pytest -q {option}", tmp_path, tmp_path)
+        assert refused.returncode == 4 and f"ERROR: {says}" in refused.stderr, refused.stderr
 
 
 def test_without_numpy_and_torch_the_message_says_what_to_install(tmp_path: Path) -> None:

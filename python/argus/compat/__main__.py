@@ -105,11 +105,13 @@ def package_of(path: Path) -> tuple[Path, str] | None:
 
 
 def show(error: BaseException, path: Path) -> None:
-    """The traceback from the test file on."""
+    """The traceback from the test file on. A file that cannot be parsed has none."""
     trace, file = error.__traceback__, os.path.realpath(path)
     while trace is not None and os.path.realpath(trace.tb_frame.f_code.co_filename) != file:
         trace = trace.tb_next
-    traceback.print_exception(type(error), error, trace or error.__traceback__)
+    if trace is None and not isinstance(error, SyntaxError):
+        trace = error.__traceback__
+    traceback.print_exception(type(error), error, trace)
 
 
 if __name__ == "__main__":

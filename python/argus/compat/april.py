@@ -18,6 +18,7 @@ from typing import Any, Sequence
 
 from simpler.task_interface import ArgDirection
 from simpler_setup import _standalone
+from simpler_setup._selection import PLATFORMS
 from simpler_setup.scene_test import Scalar, SceneTestCase, TaskArgsBuilder, TensorArg, scene_test
 
 CONFIG = "kernel_config.py"
@@ -65,7 +66,7 @@ def scene(golden_path: Path, kernels: Path) -> Any:
     class Example(SceneTestCase):
         CALLABLE = {"orchestration": dict(orchestration), "incores": [dict(kernel) for kernel in incores]}
         CASES = [
-            {"name": name, "platforms": list(_standalone.PLATFORMS), "config": run,
+            {"name": name, "platforms": list(PLATFORMS), "config": run,
              "params": {"name": name, **params}, "manual": name != default}
             for name, params in cases.items()
         ]

@@ -21,7 +21,7 @@ activate()
 
 from simpler.worker import Worker  # noqa: E402
 from simpler_setup._flags import add_options  # noqa: E402
-from simpler_setup._selection import allowed  # noqa: E402
+from simpler_setup._selection import allowed, check_platform  # noqa: E402
 from simpler_setup.parallel_scheduler import device_range_to_list  # noqa: E402
 from simpler_setup.scene_test import SceneTestCase  # noqa: E402
 
@@ -87,10 +87,21 @@ def pytest_configure(config: Any) -> None:
         logging.addLevelName(engine.LEVELS[level.lower()], level)
     if config.getoption("log_level", default=None):
         engine.set_log_threshold(config.getoption("log_level"))
+    _check_options(config.getoption("--platform"), config.getoption("--device"))
     # One file that cannot be imported must not keep the others from running.
     config.option.continue_on_collection_errors = True
     if config.getoption("--generation"):
         os.environ[generation.VARIABLE] = config.getoption("--generation")
+
+
+def _check_options(platform: str | None, devices: str) -> None:
+    """What no test can run with is refused once, before the first of them."""
+    try:
+        if platform is not None:
+            check_platform(platform)
+        device_range_to_list(devices)
+    except ValueError as error:
+        raise pytest.UsageError(str(error)) from None
 
 
 def _class_of(item: Any) -> Any:
@@ -110,16 +121,18 @@ def _is_wanted(item: Any, config: Any) -> bool:
         if cls._st_generation == "august" and platform:
             cases = [case for case in cases if allowed(case, platform, config.getoption("--manual"))]
         return bool(cases)
+    own = _level_of(item)
+    if own is not None and ((level and own != level) or (without and own == without)):
+        return False
     marked = {name: item.get_closest_marker(name) for name in ("platforms", "runtime", "manual")}
     if marked["platforms"] and platform and platform not in marked["platforms"].args[0]:
         return False
     if marked["runtime"] and runtime and marked["runtime"].args[0] != runtime:
         return False
-    if marked["manual"]:
-        named = list(marked["manual"].args) or list(marked["manual"].kwargs.values())
-        case = {"manual": named[0] if named else True}
-        return allowed(case, platform or "", config.getoption("--manual"))
-    return True
+    named = [*marked["manual"].args, *marked["manual"].kwargs.values()] if marked["manual"] else []
+    platforms = [name for part in named for name in ([part] if isinstance(part, str) else part)]
+    case = {"manual": platforms or marked["manual"] is not None}
+    return allowed(case, platform or "", config.getoption("--manual"))
 
 
 def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
@@ -128,12 +141,13 @@ def pytest_collection_modifyitems(config: Any, items: list[Any]) -> None:
     if left:
         config.hook.pytest_deselected(items=left)
     # Several chips first, then by name.
-    items[:] = sorted(kept, key=lambda item: (_level_of(item) < 3, item.nodeid))
+    items[:] = sorted(kept, key=lambda item: ((_level_of(item) or 2) < 3, item.nodeid))
 
 
-def _level_of(item: Any) -> int:
-    cls = _class_of(item)
-    return int(cls._st_level) if cls is not None else 2
+def _level_of(item: Any) -> int | None:
+    """None of a function that does not say it."""
+    said = getattr(_class_of(item) or getattr(item, "obj", None), "_st_level", None)
+    return None if said is None else int(said)
 
 
 def _skipped(report: Any, missing: Missing, item: Any) -> None:

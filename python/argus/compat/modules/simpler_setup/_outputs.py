@@ -24,7 +24,11 @@ def make_prefix(label: str) -> Path:
     """A new directory for the files of one run. Of two processes that ask in the same second each gets its own."""
     base = f"{_sanitize_for_filename(label)}_{time.strftime('%Y%m%d_%H%M%S')}"
     outputs = _outputs_dir()
-    outputs.mkdir(parents=True, exist_ok=True)
+    try:
+        outputs.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        hint = f"the variable {VARIABLE} names another place"
+        raise OSError(f"the directory for files of runs, {outputs}, cannot be made ({error.strerror}); {hint}") from None
     number = 1
     while True:
         path = outputs / (base if number == 1 else f"{base}_{number}")

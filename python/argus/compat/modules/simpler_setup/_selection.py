@@ -5,8 +5,20 @@ from __future__ import annotations
 from typing import Any, Iterable, Sequence
 
 
+#: What the reference runs on; the simulated ones are ours.
+PLATFORMS = ("a2a3", "a2a3sim", "a5", "a5sim")
+
+
 class SelectionError(Exception):
     """A selector that names nothing, or nothing that runs."""
+
+
+def check_platform(platform: str) -> None:
+    """Raises unless tests can run on it here."""
+    if platform not in PLATFORMS:
+        raise ValueError(f"there is no platform '{platform}'; there are {', '.join(PLATFORMS)}")
+    if not platform.endswith("sim"):
+        raise ValueError(f"{platform} is hardware; Argus simulates it as {platform}sim")
 
 
 def is_manual_for_platform(case: dict[str, Any], platform: str) -> bool:

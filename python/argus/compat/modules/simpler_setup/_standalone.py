@@ -5,16 +5,15 @@ from __future__ import annotations
 import argparse
 import os
 import sys
+import sysconfig
 import traceback
 from typing import Any
 
 from argus.compat import engine, generation
 from simpler.worker import Worker
 from simpler_setup._flags import Flags, add_options
-from simpler_setup._selection import SelectionError, check, parse_selectors, select
+from simpler_setup._selection import PLATFORMS, SelectionError, check, check_platform, parse_selectors, select
 from simpler_setup.parallel_scheduler import device_range_to_list
-
-PLATFORMS = ("a2a3", "a2a3sim", "a5", "a5sim")
 
 
 def parser() -> argparse.ArgumentParser:
@@ -54,9 +53,11 @@ def main(module: Any, arguments: list[str]) -> int:
             cls._st_generation = options.generation
     if options.log_level is not None:
         engine.set_log_threshold(options.log_level)
-    device_range_to_list(options.device)
-    if not options.platform.endswith("sim"):
-        return refuse(f"{options.platform} is hardware; Argus simulates it as {options.platform}sim")
+    try:
+        device_range_to_list(options.device)
+        check_platform(options.platform)
+    except ValueError as error:
+        return refuse(str(error))
     classes = scene_classes(module)
     if options.runtime:
         classes = [cls for cls in classes if cls._st_runtime == options.runtime]
@@ -119,6 +120,21 @@ def run(classes: list[Any], options: Any, selectors: Any) -> int:
     return int(failed)
 
 
+def _raised_at(error: BaseException) -> str | None:
+    """The line of the test that raised, for what it raised itself or called: a text such as 'x' alone says little."""
+    ours = os.path.dirname(os.path.dirname(os.path.abspath(engine.__file__)))
+    others = tuple(place + os.sep for place in (ours, sysconfig.get_path("stdlib"), sysconfig.get_path("purelib")))
+    frames = [
+        frame
+        for frame in traceback.extract_tb(error.__traceback__)
+        if not os.path.abspath(frame.filename).startswith(others)
+    ]
+    if not frames:
+        return None
+    last = frames[-1]
+    return f"{type(error).__name__} at {last.filename}:{last.lineno}, in {last.name}: {last.line}"
+
+
 def run_case(cls: Any, case: dict[str, Any], worker: Any, options: Any, flags: Flags) -> bool:
     name = f"  {cls.__name__}::{case['name']}"
     august = cls._st_generation == "august"
@@ -129,6 +145,9 @@ def run_case(cls: Any, case: dict[str, Any], worker: Any, options: Any, flags: F
         test._run_case(worker, options.platform, case, flags)
     except Exception as error:  # noqa: BLE001: any failure of a test is its result
         print(f"{lead}FAILED: {error}", flush=True)
+        place = _raised_at(error)
+        if place:
+            sys.stderr.write(f"    {place}\n")
         found = getattr(test, "_st_verdict", None)
         if found is not None:
             sys.stderr.write("".join(f"    {line}\n" for line in found.lines))

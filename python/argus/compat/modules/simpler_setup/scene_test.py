@@ -33,6 +33,8 @@ class SceneTestLevel(IntEnum):
     CHIP = 2
     NODE = 3
     NETWORK1 = 4
+    NETWORK2 = 5
+    NETWORK3 = 6
     # The same under the names of other months.
     HOST = 3
     NETWORK = 4
@@ -41,8 +43,16 @@ class SceneTestLevel(IntEnum):
     L4 = 4
 
 
-def scene_level(cls: Any) -> SceneTestLevel:
-    return SceneTestLevel(cls._st_level)
+def scene_level(of: Any) -> Any:
+    """The level of a scene test or of a marked function; given a level itself, a decorator that marks a function."""
+    if hasattr(of, "_st_level"):
+        return SceneTestLevel(of._st_level)
+
+    def decorate(test: Any) -> Any:
+        test._st_level = int(of)
+        return test
+
+    return decorate
 
 
 def scene_test(level: int = 2, runtime: str = "tensormap_and_ringbuffer", **extra: Any) -> Callable[[type], type]:
@@ -157,6 +167,8 @@ class SceneTestCase:
     def compile_chip_callable(cls, platform: str) -> ChipCallable:
         """Compiles orchestration and kernels, all at once."""
         described = cls.CALLABLE
+        if not isinstance(described.get("orchestration"), dict) or "source" not in described["orchestration"]:
+            raise ValueError(f"{cls.__name__} must name its orchestration: CALLABLE['orchestration']['source']")
         orchestration, incores = described["orchestration"], described.get("incores", [])
         made_for = generation.remember(cls._st_generation)
         key = (orchestration["source"], tuple(entry["source"] + entry.get("core_type", "aiv") for entry in incores))
@@ -224,6 +236,9 @@ class SceneTestCase:
         __tracebackhide__ = True
         params = case.get("params") or {}
         test_args = self.generate_args(params)
+        if not isinstance(test_args, TaskArgsBuilder):
+            kind = type(test_args).__name__
+            raise TypeError(f"generate_args of {type(self).__name__} returned {kind}; it must return a TaskArgsBuilder")
         chip_args, output_names = _build_chip_task_args(test_args, self._signature(test_args))
         skip_golden = bool(skip_golden or self.SKIP_GOLDEN or case.get("skip_golden"))
         golden_args = None
