@@ -147,7 +147,9 @@ impl Compiler {
         let mut command = Command::new(&self.toolchain.compiler);
         command.args(arguments).args(unit.forget_root()).args(unit.complete());
         command.arg("-shared").arg("-MMD").arg("-MF").arg(&list);
-        command.arg(&unit.source).arg(self.support(unit)?).arg("-o").arg(&object);
+        // Whatever its name ends with, a source is C++: vendors have endings of their own.
+        command.args(["-x", "c++"]).arg(&unit.source).args(["-x", "none"]);
+        command.arg(self.support(unit)?).arg("-o").arg(&object);
         let said = run(&mut command, unit)?;
         let headers = fs::read_to_string(&list)
             .map(|text| header_list(&text))

@@ -124,6 +124,16 @@ fn an_object_says_what_it_was_made_from() {
 }
 
 #[test]
+fn a_source_is_cpp_whatever_its_name_ends_with() {
+    let scratch = Scratch::new();
+    for name in ["orch.cce", "orch.h", "orch"] {
+        scratch.write(name, SOURCE);
+        let unit = Unit { source: scratch.path(name), ..scratch.unit() };
+        assert!(scratch.compile(&unit).unwrap().path.is_file(), "{name}");
+    }
+}
+
+#[test]
 fn warnings_come_with_every_use_of_an_object() {
     let scratch = Scratch::new();
     scratch.write("orch.cpp", &format!("#warning \"mind the gap\"\n{SOURCE}"));
