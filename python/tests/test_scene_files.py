@@ -277,10 +277,31 @@ def own_records(directory: Path) -> list[tuple[str, bytes]]:
     return sorted(found)
 
 
-def test_the_dump_equals_that_of_the_same_scene_run_by_the_command_line(tmp_path: Path) -> None:
-    program = os.environ.get("ARGUS_PROGRAM")
-    if not program or not Path(program).is_file():
+@pytest.fixture
+def program() -> str:
+    """The command line."""
+    built = os.environ.get("ARGUS_PROGRAM")
+    if not built or not Path(built).is_file():
         pytest.skip("the command line is not built: `cargo build -p argus` does it")
+    return built
+
+
+def test_argus_pytest_is_pytest_with_our_names(program: str, tmp_path: Path) -> None:
+    def run(python: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+        environment = {**os.environ, "ARGUS_PYTHON": python, "ARGUS_OUTPUTS": str(tmp_path)}
+        command = [program, "pytest", "-q", "-p", "no:cacheprovider", *arguments]
+        return subprocess.run(command, cwd=HERE, env=environment, capture_output=True, text=True, check=False)
+
+    done = run(sys.executable, "scenes/vector", "--platform", "a5sim", "--manual", "only", "--dump-args", "2", "-n", "2")
+    assert done.returncode == 0 and counted(done) == {"passed": 1}, done.stdout + done.stderr
+    assert len(list(tmp_path.glob("TestVectorExample_third_hit_*/args_dump/args_dump.json"))) == 1
+    # The exit code is pytest's own: 5 if nothing was collected.
+    assert run(sys.executable, "scenes/vector", "--platform", "a5sim", "-k", "nothing").returncode == 5
+    missing = run(str(tmp_path / "nowhere"), "scenes")
+    assert missing.returncode == 2 and "the variable ARGUS_PYTHON names another interpreter" in missing.stderr
+
+
+def test_the_dump_equals_that_of_the_same_scene_run_by_the_command_line(program: str, tmp_path: Path) -> None:
     ours, theirs = tmp_path / "ours", tmp_path / "theirs"
     done = compat("test_vector_example.py -p a2a3sim --case default --dump-args 2", ours, HERE / "scenes/vector")
     assert done.returncode == 0, done.stdout + done.stderr
