@@ -20,4 +20,6 @@ def validate_swimlane(directory, tasks):
         assert done.returncode == 0, done.stderr
         totals += [line for line in done.stdout.splitlines() if line.startswith("Total tasks:")]
     assert totals == [f"Total tasks: {tasks}"] * 2
-    assert (directory / "merged_swimlane.json").is_file()
+    merged = json.loads((directory / "merged_swimlane.json").read_text())["traceEvents"]
+    assert {event["args"]["name"] for event in merged if event["name"] == "process_name"} == {"AICore View", "AICPU View"}
+    assert sum(event["ph"] == "X" and event["pid"] == 1 for event in merged) == tasks

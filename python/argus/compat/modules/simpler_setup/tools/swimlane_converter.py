@@ -13,6 +13,9 @@ from simpler_setup.tools._files import found, load, names, task_name
 
 FILES = ("chip_swimlane_records.json", "l2_swimlane_records.json", "l2_perf_records.json")
 MERGED = "merged_swimlane.json"
+#: Numbers and names of the two views: what cores did, and what the scheduler saw of it.
+AUGUST_VIEWS = ((4, "Worker View"), (3, "Scheduler View"))
+JUNE_VIEWS = ((1, "AICore View"), (2, "AICPU View"))
 
 
 def read_perf_data(path: str | Path) -> dict[str, Any]:
@@ -65,7 +68,9 @@ def _kernels(deps: Path) -> dict[int, list[int]]:
 def events(data: dict[str, Any], kernels: dict[int, str], edges: list[tuple[int, int]]) -> list[dict[str, Any]]:
     """Bars of cores, what the scheduler saw of them, and arrows along the graph."""
     made: list[dict[str, Any]] = []
-    for pid, name in ((3, "Scheduler View"), (4, "Worker View")):
+    is_august = "chip_swimlane_level" in data
+    (cores, cores_view), (control, control_view) = AUGUST_VIEWS if is_august else JUNE_VIEWS
+    for pid, name in ((control, control_view), (cores, cores_view)):
         made.append({"ph": "M", "name": "process_name", "pid": pid, "args": {"name": name}})
     lanes: set[tuple[int, int, str]] = set()
     first: dict[int, dict[str, Any]] = {}
@@ -73,10 +78,11 @@ def events(data: dict[str, Any], kernels: dict[int, str], edges: list[tuple[int,
         tid = 10000 + 10 * task["core_id"]
         lane = f"{task['core_type'].upper()}_{task['core_id']}"
         label = kernels.get(task["func_id"]) or (f"func_{task['func_id']}" if task["func_id"] >= 0 else "task")
-        facts = {"taskId": task["task_id"], "event-hint": f"Task:{task_name(task['task_id'])}, FuncId:{task['func_id']}, CoreId:{task['core_id']}"}
-        bars = [(4, task["start_time_us"], task["end_time_us"])]
+        facts = {"taskId": task["task_id"], "event-hint": f"Task:{task_name(task['task_id'])}, FuncId:{task['func_id']}, CoreId:{task['core_id']}",
+                 "duration-us": task["duration_us"]}
+        bars = [(cores, task["start_time_us"], task["end_time_us"])]
         if task["finish_time_us"]:
-            bars.append((3, task["dispatch_time_us"], task["finish_time_us"]))
+            bars.append((control, task["dispatch_time_us"], task["finish_time_us"]))
         for pid, start, end in bars:
             lanes.add((pid, tid, lane))
             made.append({"ph": "X", "name": f"{label}({task_name(task['task_id'])})", "cat": "event", "pid": pid, "tid": tid,
@@ -87,7 +93,7 @@ def events(data: dict[str, Any], kernels: dict[int, str], edges: list[tuple[int,
         if pred in first and succ in first:
             name = "dependency" if first[pred]["end_time_us"] <= first[succ]["start_time_us"] else "hb_violation"
             for phase, task in (("s", first[pred]), ("f", first[succ])):
-                made.append({"ph": phase, "name": name, "cat": "flow", "id": number, "pid": 4,
+                made.append({"ph": phase, "name": name, "cat": "flow", "id": number, "pid": cores,
                              "tid": 10000 + 10 * task["core_id"], "ts": task["start_time_us"]} | ({"bp": "e"} if phase == "f" else {}))
     return made
 
