@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import hashlib
 import os
 import tempfile
 from pathlib import Path
-from typing import Any, Iterable, Sequence
+from typing import Any, Iterable, Iterator, Sequence
 
 from argus import _native
 from argus.compat import generation as generations
@@ -41,6 +42,17 @@ def set_log_threshold(level: str | int | None) -> int:
         level = int(level) if level.isdigit() else LEVELS.get(level.lower())
     _threshold = level
     return log_threshold()
+
+
+@contextlib.contextmanager
+def quiet() -> Iterator[None]:
+    """Nothing is logged: what happens now was told before."""
+    global _threshold
+    before, _threshold = _threshold, LEVELS["nul"]
+    try:
+        yield
+    finally:
+        _threshold = before
 
 
 def native_log_level() -> int:

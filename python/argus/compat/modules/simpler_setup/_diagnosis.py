@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from argus.compat import verdict
+from argus.compat import engine, verdict
 from argus.compat.artefacts import DUMP
 from simpler_setup._outputs import make_prefix
 
@@ -53,7 +53,8 @@ def _run_again(test: Any, last: Any, prefix: Path | None, label: str, error: Bas
     config.enable_dump_tensor = 2 if test._st_generation == "august" else 1
     config.output_prefix = str(place)
     try:
-        last.run_once(config)
+        with engine.quiet():
+            last.run_once(config)
     except RuntimeError as failed:
         return place, failed
     return place, error
