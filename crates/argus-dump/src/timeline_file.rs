@@ -2,6 +2,8 @@
 //!
 //! One line for each kernel call and for each wait of the capture, with numbers in a fixed order: a run has many of them.
 
+use std::borrow::Cow;
+
 use argus_abi::{FuncId, Member, Stage, TaskId};
 use argus_facts::{CaptureWait, CoreTimes, PartTime, RunTimes};
 use serde::Deserialize;
@@ -92,8 +94,32 @@ struct File {
 }
 
 /// In the order that the file states.
-type PartText = (String, u32, u32, u64, u64, u64);
-type WaitText = (String, u8, u64, u64);
+type PartText = (TaskText, u32, u32, u64, u64, u64);
+type WaitText = (TaskText, u8, u64, u64);
+
+/// A task's id, or the text that is none: a run has many, so texts are not kept.
+#[derive(Deserialize)]
+#[serde(from = "Cow<'_, str>")]
+enum TaskText {
+    Id(TaskId),
+    Wrong(Box<str>),
+}
+
+impl From<Cow<'_, str>> for TaskText {
+    fn from(text: Cow<'_, str>) -> TaskText {
+        let raw = text.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
+        raw.map_or_else(|| TaskText::Wrong(text.into()), |raw| TaskText::Id(TaskId::from_raw(raw)))
+    }
+}
+
+impl TaskText {
+    fn id(self) -> Result<TaskId, TimelineError> {
+        match self {
+            TaskText::Id(id) => Ok(id),
+            TaskText::Wrong(text) => Err(TimelineError::Task { text: text.into() }),
+        }
+    }
+}
 
 #[derive(Deserialize)]
 struct CoreText {
@@ -122,45 +148,45 @@ pub enum TimelineError {
     WaitBackwards { task: TaskId, start: u64, end: u64 },
 }
 
-fn parse_task(text: &str) -> Result<TaskId, TimelineError> {
-    let raw = text.strip_prefix("0x").and_then(|digits| u64::from_str_radix(digits, 16).ok());
-    raw.map(TaskId::from_raw).ok_or_else(|| TimelineError::Task { text: text.to_owned() })
-}
-
 /// Reads the text; the error says where it is wrong.
 pub fn parse(text: &[u8]) -> Result<RunTimes, TimelineError> {
     let file: File = serde_json::from_slice(text)?;
     if file.schema != SCHEMA {
         return Err(TimelineError::Schema { found: file.schema });
     }
-    let mut times = RunTimes::default();
-    for core in &file.cores {
-        let member = Member::ALL.get(usize::from(core.place)).copied();
-        let member = member.ok_or(TimelineError::Place { core: core.core, place: core.place })?;
-        let mut parts = Vec::with_capacity(core.parts.len());
-        for &(ref id, func, block, posted_ns, started_ns, ended_ns) in &core.parts {
-            let task = parse_task(id)?;
+    let cores = file.cores.into_iter().map(CoreText::understood);
+    let waits = file.control_threads.into_iter().map(|waits| waits.into_iter().map(wait).collect());
+    Ok(RunTimes {
+        cores: cores.collect::<Result<_, _>>()?,
+        control_threads: waits.collect::<Result<_, _>>()?,
+    })
+}
+
+impl CoreText {
+    fn understood(self) -> Result<CoreTimes, TimelineError> {
+        let CoreText { core, cluster, place, parts } = self;
+        let member = Member::ALL.get(usize::from(place)).copied();
+        let member = member.ok_or(TimelineError::Place { core, place })?;
+        let part = |(task, func, block, posted_ns, started_ns, ended_ns): PartText| {
+            let task = task.id()?;
             if ended_ns < started_ns {
-                let (core, start, end) = (core.core, started_ns, ended_ns);
+                let (start, end) = (started_ns, ended_ns);
                 return Err(TimelineError::PartBackwards { core, task, start, end });
             }
-            parts.push(PartTime { task, func: FuncId(func), block, posted_ns, started_ns, ended_ns });
-        }
-        times.cores.push(CoreTimes { core: core.core, cluster: core.cluster, member, parts });
+            Ok(PartTime { task, func: FuncId(func), block, posted_ns, started_ns, ended_ns })
+        };
+        let parts = parts.into_iter().map(part).collect::<Result<_, _>>()?;
+        Ok(CoreTimes { core, cluster, member, parts })
     }
-    for lane in &file.control_threads {
-        let mut waits = Vec::with_capacity(lane.len());
-        for &(ref id, stage, started_ns, ended_ns) in lane {
-            let task = parse_task(id)?;
-            if ended_ns < started_ns {
-                return Err(TimelineError::WaitBackwards { task, start: started_ns, end: ended_ns });
-            }
-            let stage = Stage::from_raw(stage).ok_or(TimelineError::Stage { stage })?;
-            waits.push(CaptureWait { task, stage, started_ns, ended_ns });
-        }
-        times.control_threads.push(waits);
+}
+
+fn wait((task, stage, started_ns, ended_ns): WaitText) -> Result<CaptureWait, TimelineError> {
+    let task = task.id()?;
+    if ended_ns < started_ns {
+        return Err(TimelineError::WaitBackwards { task, start: started_ns, end: ended_ns });
     }
-    Ok(times)
+    let stage = Stage::from_raw(stage).ok_or(TimelineError::Stage { stage })?;
+    Ok(CaptureWait { task, stage, started_ns, ended_ns })
 }
 
 #[cfg(test)]

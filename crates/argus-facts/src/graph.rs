@@ -1,5 +1,7 @@
 //! Tasks, kernels and edges of a run, with quick ways from a task to its neighbours.
 
+use std::sync::OnceLock;
+
 use argus_abi::{EdgeReason, TaskId};
 use serde::{Deserialize, Serialize};
 
@@ -26,8 +28,8 @@ pub struct Graph {
     pub tasks: Vec<TaskInfo>,
     /// Sorted, each once.
     pub edges: Vec<Edge>,
-    predecessors: Neighbours,
-    successors: Neighbours,
+    /// Made when they are asked for first: a graph that is only compared or listed needs none.
+    neighbours: OnceLock<[Neighbours; 2]>,
 }
 
 impl Graph {
@@ -45,19 +47,25 @@ impl Graph {
         });
         edges.sort_unstable();
         edges.dedup();
-        let find = |id: TaskId| tasks.binary_search_by_key(&id, |task| task.id).ok();
-        let mut pairs: Vec<(u32, u32)> = (edges.iter())
-            .filter_map(|edge| Some((find(edge.from)? as u32, find(edge.to)? as u32)))
-            .collect();
-        // The same two tasks may be joined for several reasons.
-        pairs.dedup();
-        let successors = Neighbours::new(tasks.len(), &pairs);
-        for pair in &mut pairs {
-            *pair = (pair.1, pair.0);
-        }
-        pairs.sort_unstable();
-        let predecessors = Neighbours::new(tasks.len(), &pairs);
-        Graph { kernels, tasks, edges, predecessors, successors }
+        Graph { kernels, tasks, edges, neighbours: OnceLock::new() }
+    }
+
+    /// Of each task the predecessors, and the successors.
+    fn neighbours(&self) -> &[Neighbours; 2] {
+        self.neighbours.get_or_init(|| {
+            let find = |id: TaskId| self.position(id);
+            let mut pairs: Vec<(u32, u32)> = (self.edges.iter())
+                .filter_map(|edge| Some((find(edge.from)? as u32, find(edge.to)? as u32)))
+                .collect();
+            // The same two tasks may be joined for several reasons.
+            pairs.dedup();
+            let successors = Neighbours::new(self.tasks.len(), &pairs);
+            for pair in &mut pairs {
+                *pair = (pair.1, pair.0);
+            }
+            pairs.sort_unstable();
+            [Neighbours::new(self.tasks.len(), &pairs), successors]
+        })
     }
 
     /// Position of a task in `tasks`.
@@ -80,12 +88,12 @@ impl Graph {
 
     /// Positions of the tasks that the task at `position` waits for, ascending, each once.
     pub fn predecessors(&self, position: usize) -> &[u32] {
-        self.predecessors.at(position)
+        self.neighbours()[0].at(position)
     }
 
     /// Positions of the tasks that wait for the task at `position`, ascending, each once.
     pub fn successors(&self, position: usize) -> &[u32] {
-        self.successors.at(position)
+        self.neighbours()[1].at(position)
     }
 }
 

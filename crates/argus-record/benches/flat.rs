@@ -1,8 +1,9 @@
 //! Memory of a captured run by the number of its tasks, six records each: it should not grow with them.
 //!
 //! Each size runs in a process of its own, because what counts is the most that a process ever had. The dump of each
-//! is verified in another process, whose memory is told as well. `ARGUS_BENCH_DIR` chooses the file system;
-//! arguments choose the sizes.
+//! is verified in another process, and all of its records and payloads are read in a third, as most commands do; their
+//! memory is told as well, and so are the bytes of the dump, which a reader that kept what it maps would come to.
+//! `ARGUS_BENCH_DIR` chooses the file system; arguments choose the sizes.
 
 use std::path::Path;
 use std::process::Command;
@@ -69,6 +70,20 @@ fn check(tasks: u64, directory: &Path) {
     eprintln!("{tasks} tasks: verified in {:.2} s, peak {:.1} MB", began.elapsed().as_secs_f64(), peak());
 }
 
+fn read(tasks: u64, directory: &Path) {
+    let began = Instant::now();
+    let dump = Dump::open(directory).expect("a dump");
+    let read = |record| dump.payload(&record).map_or(0, <[u8]>::len);
+    let bytes: usize = dump.records().map(read).sum();
+    let (time, peak) = (began.elapsed().as_secs_f64(), peak());
+    let files = std::fs::read_dir(directory).expect("files").flatten();
+    let size: u64 = files.filter_map(|file| file.metadata().ok()).map(|file| file.len()).sum();
+    let size = size as f64 / 1e6;
+    eprintln!(
+        "{tasks} tasks: {bytes} bytes of payload read in {time:.2} s, peak {peak:.1} MB of {size:.1} MB"
+    );
+}
+
 fn main() {
     let args: Vec<String> = std::env::args().skip(1).filter(|arg| !arg.starts_with("--")).collect();
     let words: Vec<&str> = args.iter().map(String::as_str).collect();
@@ -76,6 +91,7 @@ fn main() {
     match words[..] {
         ["capture", tasks, directory] => return capture(number(tasks), directory.as_ref()),
         ["verify", tasks, directory] => return check(number(tasks), directory.as_ref()),
+        ["read", tasks, directory] => return read(number(tasks), directory.as_ref()),
         _ => {}
     }
     let parent = std::env::var_os("ARGUS_BENCH_DIR").map_or_else(std::env::temp_dir, Into::into);
@@ -83,7 +99,7 @@ fn main() {
     let own = std::env::current_exe().expect("a path");
     for tasks in sizes {
         let directory = tempfile::tempdir_in::<&Path>(&parent).expect("a directory");
-        for what in ["capture", "verify"] {
+        for what in ["capture", "verify", "read"] {
             let mut command = Command::new(&own);
             command.args([what, &tasks.to_string()]).arg(directory.path());
             assert!(command.status().expect("a process").success());

@@ -17,6 +17,8 @@ use crate::map::Bytes;
 
 /// Entries that one thread checks at a time.
 const STEP: usize = 4096;
+/// Entries after which pages are let go of.
+const LET_GO_EVERY: usize = 1 << 16;
 
 /// Why a file cannot be read as a journal at all.
 #[derive(Debug, Error)]
@@ -133,6 +135,10 @@ impl Journal {
         if number >= self.entries {
             return None;
         }
+        // Every way through the entries comes by here now and then, so none of them keeps all pages in memory.
+        if number % LET_GO_EVERY == LET_GO_EVERY - 1 {
+            self.bytes.let_go_of_all();
+        }
         let rest = self.bytes.get(HEADER_BYTES + number * ENTRY_BYTES..)?;
         decode(&RawEntry::read_from_prefix(rest).ok()?.0, self.header.version)
     }
@@ -152,12 +158,15 @@ impl Journal {
 }
 
 /// Finds how many entries can be believed, and what ends them.
-fn scan(bytes: &[u8]) -> (usize, Tail) {
+fn scan(bytes: &Bytes) -> (usize, Tail) {
     let room = bytes.len().saturating_sub(HEADER_BYTES);
     let whole = room / ENTRY_BYTES;
-    let stop = (0..whole.div_ceil(STEP))
-        .into_par_iter()
-        .find_map_first(|step| first_stop(bytes, step * STEP..whole.min((step + 1) * STEP)));
+    let stop = (0..whole.div_ceil(STEP)).into_par_iter().find_map_first(|step| {
+        let entries = step * STEP..whole.min((step + 1) * STEP);
+        let stop = first_stop(bytes, entries.clone());
+        bytes.let_go(position(entries.start) as usize..position(entries.end) as usize);
+        stop
+    });
     stop.unwrap_or_else(|| match room % ENTRY_BYTES {
         0 => (whole, Tail::Open),
         _ => (whole, Tail::Torn { at: position(whole) }),

@@ -27,6 +27,9 @@ use crate::map::Bytes;
 use crate::timeline_file;
 use crate::{GRAPH_FILE, RUN_FILE, TIMELINE_FILE};
 
+/// Bytes of the payload file after which pages are let go of.
+const LET_GO_EVERY: u64 = 64 << 20;
+
 /// Who wrote a dump.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum FormatVersion {
@@ -332,6 +335,10 @@ impl Dump {
             }
             Payloads::Here { path, bytes } => {
                 let (offset, size) = (record.bin_offset, record.bin_size);
+                // Every way through the payloads crosses these places, so none of them keeps all pages in memory.
+                if offset / LET_GO_EVERY != offset.saturating_add(size) / LET_GO_EVERY {
+                    bytes.let_go_of_all();
+                }
                 slice(bytes, offset, size).ok_or_else(|| PayloadError::PastEnd {
                     record: index,
                     path: path.clone(),

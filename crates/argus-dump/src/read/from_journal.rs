@@ -20,6 +20,8 @@ use crate::stats::Statistics;
 
 /// Entries that one thread looks through at a time.
 const STEP: usize = 16 << 10;
+/// Steps whose findings are held before they are joined.
+const STEPS_HELD: usize = 64;
 /// [`Table::task_of`] for a record whose task is not described.
 const NO_TASK: u32 = u32::MAX;
 
@@ -63,18 +65,19 @@ impl Table {
                 allowed: "less than 2^32 entries",
             });
         }
-        let steps: Vec<Found> = (0..journal.len().div_ceil(STEP))
-            .into_par_iter()
-            .map(|step| find(path, &journal, step * STEP..journal.len().min((step + 1) * STEP)))
-            .collect::<Result<_, _>>()?;
         let mut all = Found::default();
-        all.arguments.reserve_exact(steps.iter().map(|found| found.arguments.len()).sum());
-        for found in steps {
-            all.arguments.extend(found.arguments);
-            all.tasks.extend(found.tasks);
-            all.kernels.extend(found.kernels);
-            all.losses.add(found.losses);
-            all.ended = all.ended.or(found.ended);
+        for held in (0..journal.len().div_ceil(STEP)).collect::<Vec<_>>().chunks(STEPS_HELD) {
+            let steps: Vec<Found> = held
+                .par_iter()
+                .map(|step| find(path, &journal, step * STEP..journal.len().min((step + 1) * STEP)))
+                .collect::<Result<_, _>>()?;
+            for found in steps {
+                all.arguments.extend(found.arguments);
+                all.tasks.extend(found.tasks);
+                all.kernels.extend(found.kernels);
+                all.losses.add(found.losses);
+                all.ended = all.ended.or(found.ended);
+            }
         }
         if !all.arguments.is_sorted() {
             all.arguments.par_sort_unstable();

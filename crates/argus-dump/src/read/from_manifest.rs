@@ -15,6 +15,7 @@ use super::json::{State, Wrong};
 use super::record::Record;
 use super::row::{Extra, ListName, Row, Rows, flag};
 use super::split;
+use crate::map::Bytes;
 
 /// Bytes of the longest message.
 const LONGEST: usize = 400;
@@ -30,40 +31,10 @@ pub(crate) struct Listed {
 
 impl Listed {
     /// Reads a manifest of any format version.
-    pub(crate) fn parse(path: &Path, bytes: &[u8]) -> Result<Listed, OpenError> {
-        let refuse =
-            |record, field, problem| OpenError::Manifest { path: path.to_path_buf(), record, field, problem };
-        // Once for the whole text is quicker than string by string.
-        let bytes = bytes.strip_prefix(b"\xef\xbb\xbf").unwrap_or(bytes);
-        let text = std::str::from_utf8(bytes).map_err(|error| {
-            let utf16 = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
-            refuse(
-                None,
-                "",
-                match utf16 {
-                    true => "the text is UTF-16; a manifest is UTF-8".to_owned(),
-                    false => format!("byte {} is not UTF-8", error.valid_up_to()),
-                },
-            )
-        })?;
-        let (head, rows) = match split::parse(text) {
-            Some(parsed) => parsed,
-            None => {
-                let mut state = State::default();
-                whole(text, &mut state)
-                    .map_err(|error| refuse(state.record, state.field, explain(text, &error, state.wrong)))?
-            }
-        };
-        let version = match rows.list {
-            _ if head.schema.as_deref().is_some_and(|schema| schema.starts_with("argus")) => {
-                FormatVersion::Argus
-            }
-            ListName::Args => FormatVersion::August,
-            ListName::Tensors if head.timestamp || rows.rows.iter().any(|row| row.has(flag::RAW_SHAPE)) => {
-                FormatVersion::April
-            }
-            ListName::Tensors => FormatVersion::June,
-        };
+    pub(crate) fn parse(path: &Path, file: &Bytes) -> Result<Listed, OpenError> {
+        let start = || Rows::new(ListName::Args);
+        let (head, list, rows) = walk(path, file, start, |rows, piece| rows.append(piece))?;
+        let version = head.version(list, rows.has_raw_shapes());
         let mut listed = Listed { head, version, rows: rows.rows, extras: rows.extras, names: rows.names };
         if version == FormatVersion::Argus {
             listed.mark_shared();
@@ -123,10 +94,51 @@ impl Listed {
     }
 }
 
+/// Goes through a manifest of any format version. Its entries are given to `take` in their order, some at a time, so that
+/// they need not be in memory all at once; what became of them comes back.
+///
+/// A manifest that turns out not to be what it looked like is gone through again, with what `start` makes then.
+pub(crate) fn walk<S>(
+    path: &Path,
+    file: &Bytes,
+    start: impl Fn() -> S,
+    take: impl Fn(&mut S, Rows),
+) -> Result<(Head, ListName, S), OpenError> {
+    let refuse =
+        |record, field, problem| OpenError::Manifest { path: path.to_path_buf(), record, field, problem };
+    let skipped = if file.starts_with(b"\xef\xbb\xbf") { 3 } else { 0 };
+    let mut taken = start();
+    if let Some((head, list)) = split::parse(file, skipped, &mut |rows| take(&mut taken, rows)) {
+        return Ok((head, list, taken));
+    }
+    // Once for the whole text is quicker than string by string.
+    let bytes = &file[skipped..];
+    let text = str::from_utf8(bytes).map_err(|error| {
+        let utf16 = bytes.starts_with(&[0xff, 0xfe]) || bytes.starts_with(&[0xfe, 0xff]);
+        refuse(
+            None,
+            "",
+            match utf16 {
+                true => "the text is UTF-16; a manifest is UTF-8".to_owned(),
+                false => format!("byte {} is not UTF-8", error.valid_up_to()),
+            },
+        )
+    })?;
+    let mut taken = start();
+    let mut state = State::default();
+    let (head, list) = whole(text, &mut state, &mut |rows| take(&mut taken, rows))
+        .map_err(|error| refuse(state.record, state.field, explain(text, &error, state.wrong)))?;
+    Ok((head, list, taken))
+}
+
 /// Reads a whole manifest from its first byte to its last.
-pub(super) fn whole(text: &str, state: &mut State) -> serde_json::Result<(Head, Rows)> {
+pub(super) fn whole(
+    text: &str,
+    state: &mut State,
+    pass_on: &mut dyn FnMut(Rows),
+) -> serde_json::Result<(Head, ListName)> {
     let mut deserializer = serde_json::Deserializer::from_str(text);
-    let parsed = HeadSeed { state, body: Body::Entries }.deserialize(&mut deserializer)?;
+    let parsed = HeadSeed { state, body: Body::Entries, pass_on }.deserialize(&mut deserializer)?;
     deserializer.end()?;
     Ok(parsed)
 }

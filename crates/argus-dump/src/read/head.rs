@@ -6,7 +6,7 @@ use std::path::Path;
 use argus_abi::{Stage, TaskId};
 use serde::de::{DeserializeSeed, Deserializer, Error, MapAccess, SeqAccess, Visitor};
 
-use super::dump::{Losses, Skip as Skipped};
+use super::dump::{FormatVersion, Losses, Skip as Skipped};
 use super::entry::EntrySeed;
 use super::json::{Key, SeenKeys, Skip, State, Token, Wrong};
 use super::row::{ListName, Rows};
@@ -97,31 +97,35 @@ pub(super) enum Body {
     Marker(*const u8),
 }
 
+/// Takes entries as they come, some at a time.
+pub(super) type PassOn<'s> = &'s mut dyn FnMut(Rows);
+
 /// Reads the whole manifest.
-pub(crate) struct HeadSeed<'s> {
+pub(super) struct HeadSeed<'s> {
     pub(super) state: &'s mut State,
     pub(super) body: Body,
+    pub(super) pass_on: PassOn<'s>,
 }
 
 impl<'de> DeserializeSeed<'de> for HeadSeed<'_> {
-    type Value = (Head, Rows);
+    type Value = (Head, ListName);
 
-    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(Head, Rows), D::Error> {
+    fn deserialize<D: Deserializer<'de>>(self, deserializer: D) -> Result<(Head, ListName), D::Error> {
         deserializer.deserialize_map(self)
     }
 }
 
 impl<'de> Visitor<'de> for HeadSeed<'_> {
-    type Value = (Head, Rows);
+    type Value = (Head, ListName);
 
     fn expecting(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str("a manifest in braces")
     }
 
-    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(Head, Rows), A::Error> {
-        let state = self.state;
+    fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(Head, ListName), A::Error> {
+        let HeadSeed { state, body, pass_on } = self;
         let mut head = Head::default();
-        let mut list: Option<Rows> = None;
+        let mut list = None;
         let mut seen = SeenKeys::default();
         let mut next = 0;
         while let Some(key) = map.next_key_seed(Key(HEAD, next))? {
@@ -137,9 +141,8 @@ impl<'de> Visitor<'de> for HeadSeed<'_> {
                     if list.is_some() {
                         return Err(Error::custom("a manifest has one list, \"args\" or \"tensors\""));
                     }
-                    let mut rows = Rows::new(name);
-                    match self.body {
-                        Body::Entries => map.next_value_seed(ListSeed { state, rows: &mut rows })?,
+                    match body {
+                        Body::Entries => map.next_value_seed(ListSeed { state, list: name, pass_on })?,
                         Body::Marker(address) => {
                             let [marker] = map.next_value::<[&'de str; 1]>()?;
                             if marker.as_ptr() != address {
@@ -147,7 +150,7 @@ impl<'de> Visitor<'de> for HeadSeed<'_> {
                             }
                         }
                     }
-                    list = Some(rows);
+                    list = Some(name);
                 }
                 HeadField::Skipped => head.losses.skipped = map.next_value_seed(SkipsSeed)?,
                 HeadField::BinFormat => {
@@ -162,7 +165,7 @@ impl<'de> Visitor<'de> for HeadSeed<'_> {
             state.field = "";
         }
         match list {
-            Some(rows) => Ok((head, rows)),
+            Some(list) => Ok((head, list)),
             None => {
                 Err(Error::custom("neither \"args\" nor \"tensors\" is in it, so this is not a manifest"))
             }
@@ -171,6 +174,18 @@ impl<'de> Visitor<'de> for HeadSeed<'_> {
 }
 
 impl Head {
+    /// Who wrote a manifest with this head and list; `raw_shapes`: an entry gives its view as in April.
+    pub(crate) fn version(&self, list: ListName, raw_shapes: bool) -> FormatVersion {
+        match list {
+            _ if self.schema.as_deref().is_some_and(|schema| schema.starts_with("argus")) => {
+                FormatVersion::Argus
+            }
+            ListName::Args => FormatVersion::August,
+            ListName::Tensors if self.timestamp || raw_shapes => FormatVersion::April,
+            ListName::Tensors => FormatVersion::June,
+        }
+    }
+
     fn take(&mut self, field: HeadField, token: &Token<'_>) -> Result<(), Wrong> {
         match field {
             HeadField::Timestamp => self.timestamp = true,
@@ -221,8 +236,12 @@ impl BinFormat<'_> {
 /// Reads the list of entries.
 pub(super) struct ListSeed<'s> {
     pub(super) state: &'s mut State,
-    pub(super) rows: &'s mut Rows,
+    pub(super) list: ListName,
+    pub(super) pass_on: PassOn<'s>,
 }
+
+/// Entries that are passed on at a time.
+const PIECE: usize = 16 << 10;
 
 impl<'de> DeserializeSeed<'de> for ListSeed<'_> {
     type Value = ();
@@ -240,16 +259,24 @@ impl<'de> Visitor<'de> for ListSeed<'_> {
     }
 
     fn visit_seq<A: SeqAccess<'de>>(self, mut seq: A) -> Result<(), A::Error> {
-        let ListSeed { state, rows } = self;
+        let ListSeed { state, list, pass_on } = self;
         state.field = "";
+        let mut passed = 0;
+        let mut rows = Rows::new(list);
         loop {
-            state.record = Some(rows.rows.len());
-            if u32::try_from(rows.rows.len()).is_err() {
+            let number = passed + rows.rows.len();
+            state.record = Some(number);
+            if u32::try_from(number).is_err() {
                 return Err(state.stop(Wrong::new("more than 4294967295 entries", "fewer")));
             }
-            if seq.next_element_seed(EntrySeed { state, rows })?.is_none() {
+            if seq.next_element_seed(EntrySeed { state, rows: &mut rows })?.is_none() {
                 state.record = None;
+                pass_on(rows);
                 return Ok(());
+            }
+            if rows.rows.len() == PIECE {
+                passed += PIECE;
+                pass_on(std::mem::replace(&mut rows, Rows::new(list)));
             }
         }
     }

@@ -130,7 +130,7 @@ impl Row {
 
 /// Which of the reference's words for the list of entries the manifest uses; numbers mean other things in each.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum ListName {
+pub(crate) enum ListName {
     /// August.
     Args,
     /// April, June, and ours.
@@ -149,6 +149,24 @@ pub(crate) struct Rows {
 impl Rows {
     pub(super) fn new(list: ListName) -> Rows {
         Rows { list, rows: Vec::new(), extras: Vec::new(), names: BTreeMap::new() }
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.rows.len()
+    }
+
+    /// The entry at `place`, which is record `index` of the dump.
+    pub(crate) fn record(&self, place: usize, index: usize) -> Record {
+        self.rows[place].record(index, &self.extras)
+    }
+
+    /// Whether an entry gives its view as in April.
+    pub(crate) fn has_raw_shapes(&self) -> bool {
+        self.rows.iter().any(|row| row.has(flag::RAW_SHAPE))
+    }
+
+    pub(crate) fn into_names(self) -> BTreeMap<i32, String> {
+        self.names
     }
 
     /// Adds the entries that follow.

@@ -11,76 +11,104 @@
 //! If anything is otherwise, the text is read from its first byte to its last by one thread, which finds out
 //! what is wrong and where.
 
+use std::iter;
+
 use rayon::prelude::*;
 use serde::de::DeserializeSeed;
 
 use super::head::{Body, Head, HeadSeed, ListSeed};
 use super::json::State;
 use super::row::{ListName, Rows};
+use crate::map::Bytes;
 
 /// How every line with an entry begins.
-const LINE: &str = "\n    {";
+const LINE: &[u8] = b"\n    {";
 /// Bytes of a share; less than two are not worth it.
 const SHARE: usize = 256 << 10;
+/// Shares whose entries are in memory at a time.
+const SHARES_HELD: usize = 32;
 /// Bytes of a line, about.
 const USUAL_ENTRY: usize = 300;
 /// Stands for the entries. Its length does not matter, only that it is a string.
 const MARKER: &str = "\"entries\"";
 
-/// The manifest, if it could be shared out.
-pub(super) fn parse(text: &str) -> Option<(Head, Rows)> {
+/// The manifest, if it can be shared out: its entries are passed on in their order, some at a time. If it cannot, some may
+/// have been passed on already.
+///
+/// `text` lies behind the first `skipped` bytes of `file`.
+pub(super) fn parse(file: &Bytes, skipped: usize, pass_on: &mut dyn FnMut(Rows)) -> Option<(Head, ListName)> {
+    let text = file.get(skipped..)?;
     if text.len() < 2 * SHARE {
         return None;
     }
-    let start = text.find(LINE)?;
-    let end = text.rfind(']')?;
+    let start = find_line(text)?;
+    let end = text.iter().rposition(|&byte| byte == b']')?;
     let (before, body, behind) = (text.get(..start)?, text.get(start..end)?, text.get(end..)?);
-    let frame = [before, MARKER, behind].concat();
+    let before = str::from_utf8(before).ok()?;
+    let frame = [before, MARKER, str::from_utf8(behind).ok()?].concat();
     let address = frame.as_bytes().get(before.len() + 1)?;
     let mut deserializer = serde_json::Deserializer::from_str(&frame);
-    let seed = HeadSeed { state: &mut State::default(), body: Body::Marker(address) };
-    let (head, mut rows) = seed.deserialize(&mut deserializer).ok()?;
+    let seed = HeadSeed { state: &mut State::default(), body: Body::Marker(address), pass_on: &mut |_| {} };
+    let (head, list) = seed.deserialize(&mut deserializer).ok()?;
     deserializer.end().ok()?;
 
-    let shares: Vec<Rows> =
-        shares(body).into_par_iter().map(|share| entries(share, rows.list)).collect::<Option<_>>()?;
-    let count = shares.iter().map(|share| share.rows.len()).sum();
-    u32::try_from(count).ok()?;
-    rows.rows.reserve_exact(count);
-    for share in shares {
-        rows.append(share);
+    let (mut count, mut at) = (0, skipped + start);
+    let mut rest = Some(body);
+    loop {
+        // Cut when it is their turn: to look for a cut is to read there.
+        let held: Vec<Share<'_>> = iter::from_fn(|| next_share(&mut rest)).take(SHARES_HELD).collect();
+        if held.is_empty() {
+            return Some((head, list));
+        }
+        let parsed: Vec<Rows> = held.par_iter().map(|share| entries(share, list)).collect::<Option<_>>()?;
+        let mut rows = Rows::new(list);
+        parsed.into_iter().for_each(|share| rows.append(share));
+        count += rows.rows.len();
+        u32::try_from(count).ok()?;
+        pass_on(rows);
+        let bytes: usize = held.iter().map(|share| share.text.len()).sum();
+        file.let_go(at..at + bytes);
+        at += bytes;
     }
-    Some((head, rows))
 }
 
-/// Cuts the lines where one begins with an entry; the comma before it goes away.
-fn shares(mut body: &str) -> Vec<&str> {
-    let mut shares = Vec::with_capacity(body.len() / SHARE + 1);
-    while body.len() > SHARE {
-        let near = body.ceil_char_boundary(SHARE);
-        let Some(cut) = body[near..].find(LINE).map(|at| near + at) else { break };
-        // Without a comma there the share does not end behind an entry, and parsing it fails.
-        shares.push(body[..cut].trim_end().strip_suffix(',').unwrap_or("?"));
-        body = &body[cut..];
-    }
-    shares.push(body);
-    shares
+fn find_line(text: &[u8]) -> Option<usize> {
+    text.windows(LINE.len()).position(|bytes| bytes == LINE)
 }
 
-/// Entries with commas between them.
-fn entries(share: &str, list: ListName) -> Option<Rows> {
+/// Some of the lines.
+struct Share<'a> {
+    text: &'a [u8],
+    /// Others follow.
+    followed: bool,
+}
+
+/// Takes a share from the front of the lines, which are cut where one begins with an entry.
+fn next_share<'a>(lines: &mut Option<&'a [u8]>) -> Option<Share<'a>> {
+    let text = lines.take()?;
+    let cut = text.get(SHARE..).and_then(find_line).map(|at| SHARE + at);
+    let (text, rest) = text.split_at(cut.unwrap_or(text.len()));
+    *lines = cut.map(|_| rest);
+    Some(Share { text, followed: cut.is_some() })
+}
+
+/// Entries with commas between them, and one behind the last if others follow.
+fn entries(share: &Share<'_>, list: ListName) -> Option<Rows> {
+    let text = str::from_utf8(share.text).ok()?;
+    // Without a comma there the share does not end behind an entry.
+    let share = if share.followed { text.trim_end().strip_suffix(',')? } else { text };
     let text = ["[", share, "]"].concat();
     let mut rows = Rows::new(list);
     rows.rows.reserve(text.len() / USUAL_ENTRY);
     let mut deserializer = serde_json::Deserializer::from_str(&text);
-    ListSeed { state: &mut State::default(), rows: &mut rows }.deserialize(&mut deserializer).ok()?;
+    let seed = ListSeed { state: &mut State::default(), list, pass_on: &mut |piece| rows.append(piece) };
+    seed.deserialize(&mut deserializer).ok()?;
     deserializer.end().ok()?;
     Some(rows)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::from_manifest::whole;
     use super::*;
 
     const ENTRY: &str = r#"{"task_id": "0xTASK", "func_id": [1], "arg_index": 0, "role": "input", "stage": "before_dispatch", "kind": "tensor", "dtype": "INT8", "is_contiguous": true, "shape": [4], "strides": [1], "start_offset": 0, "numel": 4, "bin_offset": 0, "bin_size": 4, "kernel": "KTASK", "time_ns": TASK, "truncated": false, "overwritten": false}"#;
@@ -91,16 +119,40 @@ mod tests {
         format!("{{\n  {head}\"args\": [\n    {}\n  ]{tail}\n}}\n", entries.join(between))
     }
 
+    /// All entries at once.
+    fn parse(text: &str) -> Option<(Head, Rows)> {
+        let file = Bytes::Owned(text.as_bytes().to_vec());
+        joined(|pass_on| super::parse(&file, 0, pass_on))
+    }
+
+    fn whole(text: &str) -> serde_json::Result<(Head, Rows)> {
+        let mut error = None;
+        let parsed = joined(|pass_on| {
+            super::super::from_manifest::whole(text, &mut State::default(), pass_on)
+                .map_err(|why| error = Some(why))
+                .ok()
+        });
+        parsed.ok_or_else(|| error.unwrap())
+    }
+
+    fn joined(parse: impl FnOnce(&mut dyn FnMut(Rows)) -> Option<(Head, ListName)>) -> Option<(Head, Rows)> {
+        let mut rows = Rows::new(ListName::Args);
+        let (head, list) = parse(&mut |piece| rows.append(piece))?;
+        assert_eq!(list, ListName::Args);
+        Some((head, rows))
+    }
+
     fn records(rows: &Rows) -> Vec<super::super::Record> {
         rows.rows.iter().enumerate().map(|(index, row)| row.record(index, &rows.extras)).collect()
     }
 
     #[test]
     fn shares_give_what_the_whole_gives() {
-        let text = manifest(5000, "\"dropped_records\": 3, ", ",\n    ", ", \"dropped_bytes\": 4");
+        // More than are held at a time, of shares and of entries.
+        let text = manifest(40_000, "\"dropped_records\": 3, ", ",\n    ", ", \"dropped_bytes\": 4");
         let (head, rows) = parse(&text).unwrap();
-        let (whole_head, whole_rows) = whole(&text, &mut State::default()).unwrap();
-        assert_eq!(rows.rows.len(), 5000);
+        let (whole_head, whole_rows) = whole(&text).unwrap();
+        assert_eq!(rows.rows.len(), 40_000);
         assert_eq!(records(&rows), records(&whole_rows));
         assert_eq!(rows.names, whole_rows.names);
         assert_eq!((head.losses.dropped_records, head.losses.dropped_bytes), (3, 4));
@@ -110,7 +162,7 @@ mod tests {
     #[test]
     fn what_only_looks_like_shares_is_left_to_the_whole() {
         let count = 2000;
-        let sound = |text: &str| whole(text, &mut State::default()).unwrap().1.rows.len() as u64;
+        let sound = |text: &str| whole(text).unwrap().1.rows.len() as u64;
         // All on one line, or more than one line each: shared out or not, it is the same list.
         for between in [",", ",\n", ",\n  \n    ", "\n    ,"] {
             let text = manifest(count, "", between, "");
@@ -133,7 +185,7 @@ mod tests {
         // A comma too many, or one too few.
         for between in [",,\n    ", "\n    "] {
             let text = manifest(count, "", between, "");
-            assert!(parse(&text).is_none() && whole(&text, &mut State::default()).is_err());
+            assert!(parse(&text).is_none() && whole(&text).is_err());
         }
     }
 }

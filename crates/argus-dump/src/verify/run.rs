@@ -5,10 +5,11 @@ use std::collections::BTreeSet;
 use argus_abi::Kind;
 use argus_facts::{RingLedger, with_causes};
 use serde_json::{Map, Value};
-use xxhash_rust::xxh3::xxh3_128;
+use xxhash_rust::xxh3::Xxh3;
 
 use super::findings::Findings;
 use crate::journal::{Entry, Tail};
+use crate::map::Bytes;
 use crate::read::{Dump, Ending, FormatVersion, Records, RunFacts, Table};
 use crate::run_file::{OLD_SCHEMA, SCHEMA};
 use crate::{GRAPH_FILE, MANIFEST_FILE, RUN_FILE, RunStatus, TIMELINE_FILE};
@@ -158,7 +159,7 @@ fn digests(dump: &Dump, run: &RunFacts, findings: &mut Findings) {
         match dump.beside(name) {
             Ok((_, content)) if content.len() as u64 != bytes => findings
                 .defect(kind, None, || format!("{name} has {} bytes; {bytes} were written", content.len())),
-            Ok((_, content)) if xxh3_128(&content) != checksum => {
+            Ok((_, content)) if hash(&content) != checksum => {
                 findings.defect(kind, None, || format!("{name} was changed: its checksum does not fit"));
             }
             Ok(_) => {}
@@ -167,6 +168,12 @@ fn digests(dump: &Dump, run: &RunFacts, findings: &mut Findings) {
             }
         }
     }
+}
+
+fn hash(content: &Bytes) -> u128 {
+    let mut hash = Xxh3::new();
+    content.pieces().for_each(|piece| hash.update(piece));
+    hash.digest128()
 }
 
 fn digest(files: &Map<String, Value>, name: &str) -> Option<(u64, u128)> {

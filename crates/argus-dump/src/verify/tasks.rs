@@ -9,46 +9,89 @@ use super::Checked;
 use super::findings::{Findings, Severity};
 use crate::read::{Dump, Ending, FormatVersion, Record};
 
-/// What makes a record one of a kind, and the record.
-type Identity = (TaskId, Stage, u32, Option<u8>, Kind, usize);
-
 pub(super) fn check(dump: &Dump, checked: &mut Checked, findings: &mut Findings) {
-    let mut records: Vec<Identity> = (dump.records())
-        .map(|record| {
-            (record.task_id, record.stage, record.arg_index, record.subtask, record.kind, record.index)
-        })
-        .collect();
-    records.par_sort_unstable();
-    duplicates(dump, &records, findings);
-    let Some(graph) = dump.own_graph() else { return };
+    let mut tasks = ByTask::new(dump).peekable();
+    let Some(graph) = dump.own_graph() else {
+        tasks.for_each(|records| duplicates(dump, &records, findings));
+        return;
+    };
     checked.tasks = graph.tasks.len() as u64;
     checked.edges = graph.edges.len() as u64;
     // Rings are emptied one after the other: a run that was killed may lack the end of a task that another waited for.
     times(graph, !matches!(dump.ending(), Ending::Unfinished { .. }), findings);
-    let mut of_task = records.chunk_by(|a, b| a.0 == b.0).peekable();
     let skips = Skips::in_dump(dump);
     let whole = is_whole(dump);
     for task in &graph.tasks {
-        while let Some(other) = of_task.next_if(|records| records[0].0 < task.id) {
-            stray(dump, other, findings);
+        while let Some(other) = tasks.next_if(|records| records[0].task_id < task.id) {
+            stray(dump, &other, findings);
         }
-        let own = of_task.next_if(|records| records[0].0 == task.id).unwrap_or_default();
-        let own: Vec<Record> = own.iter().map(|identity| dump.record(identity.5)).collect();
+        let own = tasks.next_if(|records| records[0].task_id == task.id).unwrap_or_default();
+        duplicates(dump, &own, findings);
         before_and_after(&own, findings);
         if whole {
             complete(dump, task, &own, &skips, findings);
         }
     }
-    for other in of_task {
-        stray(dump, other, findings);
+    for other in tasks {
+        stray(dump, &other, findings);
     }
 }
 
-fn duplicates(dump: &Dump, records: &[Identity], findings: &mut Findings) {
-    let same = |a: &Identity, b: &Identity| (a.0, a.1, a.2, a.3, a.4) == (b.0, b.1, b.2, b.3, b.4);
-    for group in records.chunk_by(same).filter(|group| group.len() > 1) {
-        let (task, stage, arg, _, _, index) = group[0];
-        let told = format!("argument {arg} of task {task} is there {} times, {stage}", group.len());
+/// The records of one task after the other, each sorted by stage and argument.
+///
+/// Records are in the order of tasks nearly always; a manifest that was changed may have others.
+struct ByTask<'a> {
+    dump: &'a Dump,
+    /// Task and record, where they are not in order.
+    sorted: Option<Vec<(TaskId, u32)>>,
+    next: usize,
+}
+
+impl ByTask<'_> {
+    fn new(dump: &Dump) -> ByTask<'_> {
+        let ordered = dump.records().map(|record| record.task_id).is_sorted();
+        let sorted = (!ordered).then(|| {
+            let mut all: Vec<_> =
+                (0..).zip(dump.records()).map(|(at, record)| (record.task_id, at)).collect();
+            all.par_sort_unstable();
+            all
+        });
+        ByTask { dump, sorted, next: 0 }
+    }
+
+    fn record(&self, place: usize) -> Option<Record> {
+        let index = match &self.sorted {
+            Some(sorted) => sorted.get(place)?.1 as usize,
+            None => place,
+        };
+        (index < self.dump.len()).then(|| self.dump.record(index))
+    }
+}
+
+impl Iterator for ByTask<'_> {
+    type Item = Vec<Record>;
+
+    fn next(&mut self) -> Option<Vec<Record>> {
+        let mut records = vec![self.record(self.next)?];
+        self.next += 1;
+        while let Some(record) = self.record(self.next).filter(|next| next.task_id == records[0].task_id) {
+            records.push(record);
+            self.next += 1;
+        }
+        records.sort_by_key(identity);
+        Some(records)
+    }
+}
+
+/// What makes a record of a task one of a kind.
+fn identity(record: &Record) -> (Stage, u32, Option<u8>, Kind) {
+    (record.stage, record.arg_index, record.subtask, record.kind)
+}
+
+fn duplicates(dump: &Dump, records: &[Record], findings: &mut Findings) {
+    for group in records.chunk_by(|a, b| identity(a) == identity(b)).filter(|group| group.len() > 1) {
+        let Record { task_id, stage, arg_index, index, .. } = group[0];
+        let told = format!("argument {arg_index} of task {task_id} is there {} times, {stage}", group.len());
         match dump.format_version() {
             FormatVersion::Argus => findings.defect("arguments recorded more than once", index, || told),
             // Its tasks of several blocks record their arguments once for each.
@@ -60,11 +103,13 @@ fn duplicates(dump: &Dump, records: &[Identity], findings: &mut Findings) {
 }
 
 /// Records of a task that the graph does not have.
-fn stray(dump: &Dump, records: &[Identity], findings: &mut Findings) {
+fn stray(dump: &Dump, records: &[Record], findings: &mut Findings) {
+    duplicates(dump, records, findings);
     // The entry of a task comes after those of its arguments.
     if matches!(dump.ending(), Ending::Complete) {
-        let (task, .., index) = records[0];
-        findings.defect("records of unknown tasks", index, || format!("its task {task} is not in the graph"));
+        let Record { task_id, index, .. } = records[0];
+        findings
+            .defect("records of unknown tasks", index, || format!("its task {task_id} is not in the graph"));
     }
 }
 

@@ -28,7 +28,7 @@ type Fetch<'a> = &'a dyn Fn(&str) -> io::Result<Bytes>;
 impl Dump {
     pub(super) fn assemble(place: &DumpFiles, fetch: Fetch<'_>) -> Result<Dump, OpenError> {
         let mut damage = Vec::new();
-        let run = beside(place, RUN_FILE, fetch, &mut damage, RunFacts::parse);
+        let run = beside(place, RUN_FILE, fetch, &mut damage, |text| RunFacts::parse(text));
         let mut dump = match (&place.journal, &place.manifest) {
             (Some(journal), None) => Dump::from_journal(place, journal, fetch)?,
             (None, Some(manifest)) => Dump::from_manifest(place, manifest, fetch)?,
@@ -240,7 +240,7 @@ fn beside<T, E: Error>(
     name: &str,
     fetch: Fetch<'_>,
     damage: &mut Vec<String>,
-    parse: impl Fn(&[u8]) -> Result<T, E>,
+    parse: impl Fn(&Bytes) -> Result<T, E>,
 ) -> Option<T> {
     let why = match fetch(name) {
         Ok(text) => match parse(&text) {
