@@ -11,6 +11,7 @@ use argus_facts::task_selector::TASK_FORMS;
 use argus_facts::{TaskSelector, with_causes};
 use argus_runs::capture::Wanted;
 use argus_runs::{Capture, RunError, RunTree};
+use rayon::prelude::*;
 use serde_json::{Value, json};
 
 use crate::cli::FilterArgs;
@@ -181,12 +182,10 @@ pub struct Unreadable {
 impl Unreadable {
     /// Reads the payloads of the selected records.
     pub fn among(dump: &Dump, selected: &[usize]) -> Option<Unreadable> {
-        let mut damaged = selected
-            .iter()
-            .filter_map(|&index| dump.payload(&dump.record(index)).err().filter(PayloadError::is_damage));
-        let first = with_causes(&damaged.next()?);
-        let records = 1 + damaged.count();
-        Some(Unreadable { records, first, directory: dump.directory().to_path_buf() })
+        let damage = |&index: &usize| dump.payload(&dump.record(index)).err().filter(PayloadError::is_damage);
+        let records = selected.par_iter().filter(|&index| damage(index).is_some()).count();
+        let first = (records > 0).then(|| selected.iter().find_map(damage)).flatten()?;
+        Some(Unreadable { records, first: with_causes(&first), directory: dump.directory().to_path_buf() })
     }
 
     pub fn failure(&self) -> Failure {

@@ -33,6 +33,7 @@
 //! | `bar` | progress of other long work |
 //! | `report` | what `argus run` tells, as text and as JSON |
 //! | `table` | tables without lines |
+//! | `long_table` | the same, of any length |
 //! | `threads` | the threads of loops that run on every processor |
 //! | `failure` | why a command failed, with a hint and an exit code |
 //! | [`prelude`] | what a scene in Rust is written with |
@@ -50,6 +51,7 @@ mod find;
 mod input;
 mod interrupt;
 mod list;
+mod long_table;
 mod lookup;
 mod merge;
 mod new;

@@ -8,6 +8,7 @@
 mod times;
 
 use std::collections::BTreeMap;
+use std::io::{self, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
@@ -25,6 +26,7 @@ use crate::bar::bar;
 use crate::cli::StatsArgs;
 use crate::failure::{FAILED, Failure};
 use crate::input::{Target, Unreadable};
+use crate::long_table::{LongTable, Row};
 use crate::output::counted;
 use crate::view::{object, row};
 use crate::{input, output, ranks, schema, table};
@@ -118,50 +120,137 @@ fn of_dump(args: &StatsArgs, dump: &Dump) -> Result<ExitCode, Failure> {
         }
         return parquet(dump, &selected, path, args);
     }
-    let bar = bar("statistics", selected.len() as u64, args.json);
-    let summaries: Vec<(Record, Option<Summary>)> = selected
-        .par_iter()
-        .map(|&index| {
-            let record = dump.record(index);
-            let summary = row::summary(dump, &record);
-            bar.inc(1);
-            (record, summary)
-        })
-        .collect();
-    bar.finish_and_clear();
-    let tensors = || summaries.iter().filter(|(record, _)| record.kind == Kind::Tensor);
-    let without = tensors().filter(|(_, summary)| summary.is_none()).count();
-    let groups = grouped(dump, tensors());
     if args.json {
-        let records = tensors().map(|(record, summary)| record_object(dump, record, summary.as_ref()));
-        let records: Vec<Value> = if args.by_kernel { Vec::new() } else { records.collect() };
-        output::print_json(&json!({
-            "schema": schema::STATS,
-            "dump": dump.directory().display().to_string(),
-            "records": records,
-            "kernels": groups.iter().map(Group::object).collect::<Vec<_>>(),
-            "without_payload": without,
-            "unreadable": unreadable.as_ref().map(Unreadable::object),
-        }))?;
+        output::stream(|out, _| write_object(out, dump, &selected, args, unreadable.as_ref()))?;
         return Ok(if unreadable.is_some() { ExitCode::from(FAILED) } else { ExitCode::SUCCESS });
     }
-    let mut parts = Vec::new();
-    if !groups.is_empty() {
-        parts.extend((!args.by_kernel).then(|| record_table(dump, tensors())));
-        parts.push(group_table(&groups));
-    }
-    if without > 0 {
-        let tensors = counted(without as u64, "tensor");
-        parts.push(format!("{tensors} without values in the dump, and without statistics here\n"));
-    }
-    if tensors().next().is_none() {
-        parts.push("only scalars are selected; statistics are those of tensors\n".to_owned());
-    }
-    output::print(&parts.join("\n"))?;
+    let (totals, widths) = looked_through(dump, &selected);
+    output::stream(|out, colour| {
+        if !totals.groups.is_empty() {
+            if !args.by_kernel {
+                RECORDS.write(out, &selected, widths, (colour, output::columns()), |index| {
+                    let record = dump.record(index);
+                    let summary = row::summary(dump, &record)?;
+                    Some(Row { cells: cells(dump, &record, &summary), alarming: false })
+                })?;
+                out.write_all(b"\n")?;
+            }
+            let groups: Vec<Group> = totals.groups.into_values().collect();
+            out.write_all(output::printable(&group_table(&groups)).as_bytes())?;
+        }
+        if totals.without > 0 {
+            let tensors = counted(totals.without as u64, "tensor");
+            let before = if totals.without < totals.tensors { "\n" } else { "" };
+            writeln!(out, "{before}{tensors} without values in the dump, and without statistics here")?;
+        }
+        if totals.tensors == 0 {
+            writeln!(out, "only scalars are selected; statistics are those of tensors")?;
+        }
+        Ok(())
+    })?;
     match unreadable {
         Some(unreadable) => Err(unreadable.failure()),
         None => Ok(ExitCode::SUCCESS),
     }
+}
+
+/// Records whose statistics are in memory at a time.
+const PIECE: usize = 4096;
+
+/// What the records add up to.
+#[derive(Default)]
+struct Totals {
+    tensors: usize,
+    /// Tensors without values.
+    without: usize,
+    groups: BTreeMap<Key, Group>,
+}
+
+impl Totals {
+    fn add(&mut self, dump: &Dump, record: &Record, summary: Option<&Summary>) {
+        self.tensors += 1;
+        let Some(summary) = summary else {
+            self.without += 1;
+            return;
+        };
+        let key = key(dump, record);
+        self.groups.entry(key.clone()).or_insert_with(|| Group::new(key)).add(summary);
+    }
+}
+
+/// The tensors among the selected records in their order, some at a time, each with what `make` makes of it.
+fn for_each_tensor<T: Send>(
+    dump: &Dump,
+    selected: &[usize],
+    (what, json): (&'static str, bool),
+    make: impl Fn(&Record, Option<&Summary>) -> T + Sync,
+    mut take: impl FnMut(&Record, Option<&Summary>, T) -> io::Result<()>,
+) -> io::Result<()> {
+    let bar = bar(what, selected.len() as u64, json);
+    for piece in selected.chunks(PIECE) {
+        let made: Vec<(Record, Option<Summary>, T)> = piece
+            .par_iter()
+            .filter_map(|&index| {
+                let record = dump.record(index);
+                let tensor = record.kind == Kind::Tensor;
+                let summary = if tensor { row::summary(dump, &record) } else { None };
+                tensor.then(|| (record, summary, make(&record, summary.as_ref())))
+            })
+            .collect();
+        made.into_iter().try_for_each(|(record, summary, made)| take(&record, summary.as_ref(), made))?;
+        bar.inc(piece.len() as u64);
+    }
+    bar.finish_and_clear();
+    Ok(())
+}
+
+/// The whole object, a record on each line.
+fn write_object(
+    out: &mut dyn Write,
+    dump: &Dump,
+    selected: &[usize],
+    args: &StatsArgs,
+    unreadable: Option<&Unreadable>,
+) -> io::Result<()> {
+    let head = json!({ "schema": schema::STATS, "dump": dump.directory().display().to_string() }).to_string();
+    write!(out, "{},\n\"records\": [", head.strip_suffix('}').unwrap_or(&head))?;
+    let mut totals = Totals::default();
+    let text = |record: &Record, summary: Option<&Summary>| {
+        (!args.by_kernel).then(|| record_object(dump, record, summary).to_string())
+    };
+    for_each_tensor(dump, selected, ("statistics", true), text, |record, summary, text| {
+        if let Some(text) = text {
+            write!(out, "{}\n{text}", if totals.tensors == 0 { "" } else { "," })?;
+        }
+        totals.add(dump, record, summary);
+        Ok(())
+    })?;
+    let groups: Vec<Value> = totals.groups.values().map(Group::object).collect();
+    let tail = json!({
+        "kernels": groups,
+        "without_payload": totals.without,
+        "unreadable": unreadable.map(Unreadable::object),
+    });
+    let tail = tail.to_string();
+    writeln!(out, "\n],\n{}", tail.strip_prefix('{').unwrap_or(&tail))
+}
+
+/// What the records add up to, and how wide their cells are.
+fn looked_through(dump: &Dump, selected: &[usize]) -> (Totals, [usize; COLUMNS.len()]) {
+    let mut totals = Totals::default();
+    let mut widths = COLUMNS.map(str::len);
+    let own = |record: &Record, summary: Option<&Summary>| {
+        summary.map(|summary| cells(dump, record, summary).map(|cell| cell.chars().count()))
+    };
+    let looked = for_each_tensor(dump, selected, ("statistics", false), own, |record, summary, own| {
+        for (width, own) in widths.iter_mut().zip(own.into_iter().flatten()) {
+            *width = own.max(*width);
+        }
+        totals.add(dump, record, summary);
+        Ok(())
+    });
+    looked.expect("nothing is written");
+    (totals, widths)
 }
 
 /// One file under the name that was asked for; the exporter names its own.
@@ -223,35 +312,37 @@ const COLUMNS: [&str; 15] = [
     "DISTINCT",
 ];
 
-fn record_table<'a>(dump: &Dump, records: impl Iterator<Item = &'a (Record, Option<Summary>)>) -> String {
-    let mut rows = table::plain(&COLUMNS);
-    for (record, summary) in records {
-        let Some(summary) = summary else { continue };
-        let number = |value: Option<Number>| {
-            value.map_or(String::new(), |value| {
-                argus_text::number(record.dtype.unwrap_or(argus_abi::DType::F32), value)
-            })
-        };
-        let float = |value: Option<f64>| value.map_or(String::new(), |value| argus_text::float(value, 6));
-        rows.add_row([
-            record.index.to_string(),
-            record.task_id.to_string(),
-            dump.kernel_names(record),
-            record::stage(record.stage).to_owned(),
-            record.arg_index.to_string(),
-            record::dtype(record).to_owned(),
-            number(summary.min),
-            number(summary.max),
-            float(summary.mean),
-            float(summary.std),
-            summary.zero.to_string(),
-            summary.unwritten.to_string(),
-            summary.written_nan().to_string(),
-            summary.inf().to_string(),
-            summary.distinct.to_string(),
-        ]);
-    }
-    table::lines(&rows)
+/// Mean and standard deviation go first on a narrow terminal, then what is there twice.
+const RECORDS: LongTable<{ COLUMNS.len() }> = LongTable {
+    columns: COLUMNS,
+    right: [true, false, false, false, true, false, true, true, true, true, true, true, true, true, false],
+    spared: &[9, 8, 5],
+};
+
+fn cells(dump: &Dump, record: &Record, summary: &Summary) -> [String; COLUMNS.len()] {
+    let number = |value: Option<Number>| {
+        value.map_or(String::new(), |value| {
+            argus_text::number(record.dtype.unwrap_or(argus_abi::DType::F32), value)
+        })
+    };
+    let float = |value: Option<f64>| value.map_or(String::new(), |value| argus_text::float(value, 6));
+    [
+        record.index.to_string(),
+        record.task_id.to_string(),
+        output::printable(&dump.kernel_names(record)).into_owned(),
+        record::stage(record.stage).to_owned(),
+        record.arg_index.to_string(),
+        record::dtype(record).to_owned(),
+        number(summary.min),
+        number(summary.max),
+        float(summary.mean),
+        float(summary.std),
+        summary.zero.to_string(),
+        summary.unwritten.to_string(),
+        summary.written_nan().to_string(),
+        summary.inf().to_string(),
+        summary.distinct.to_string(),
+    ]
 }
 
 /// All records of one argument of one kernel at one stage.
@@ -279,16 +370,6 @@ type Key = (String, &'static str, u32, &'static str);
 
 fn key(dump: &Dump, record: &Record) -> Key {
     (dump.kernel_names(record), record::stage(record.stage), record.arg_index, record::dtype(record))
-}
-
-fn grouped<'a>(dump: &Dump, records: impl Iterator<Item = &'a (Record, Option<Summary>)>) -> Vec<Group> {
-    let mut groups: BTreeMap<Key, Group> = BTreeMap::new();
-    for (record, summary) in records {
-        let Some(summary) = summary else { continue };
-        let key = key(dump, record);
-        groups.entry(key.clone()).or_insert_with(|| Group::new(key)).add(summary);
-    }
-    groups.into_values().collect()
 }
 
 impl Group {

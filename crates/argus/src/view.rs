@@ -3,7 +3,7 @@
 //! | file | subject |
 //! |---|---|
 //! | `row` | what one record says in one line |
-//! | `lines` | a table of any length |
+//! | `lines` | all of them as a table |
 //! | `show` | one record with statistics, histogram and values |
 //! | `object` | records as JSON |
 //! | `orchestration` | the arguments of the orchestration itself |

@@ -7,40 +7,33 @@ use argus_facts::number::{Number, number};
 use argus_text::UNWRITTEN;
 use argus_text::record::{dtype, remarks, scalar, shape, stage};
 
+use crate::long_table::Row;
 use crate::output::printable;
-
-/// The columns of a record.
-pub struct Row {
-    pub cells: [String; COLUMNS.len()],
-    /// Holds NaN or infinities.
-    pub alarming: bool,
-}
 
 pub const COLUMNS: [&str; 10] =
     ["INDEX", "TASK", "KERNEL", "STAGE", "ROLE", "ARG", "DTYPE", "SHAPE", "BYTES", "VALUES"];
 /// Columns that are numbers, and lean to the right.
 pub const RIGHT: [bool; 10] = [true, false, false, false, false, true, false, false, true, false];
 
-impl Row {
-    pub fn new(dump: &Dump, record: &Record) -> Row {
-        let glance = Glance::new(dump, record);
-        let cells = [
-            record.index.to_string(),
-            record.task_id.to_string() + &record.subtask.map_or(String::new(), |s| format!("/{s}")),
-            printable(&dump.kernel_names(record)).into_owned(),
-            stage(record.stage).to_owned(),
-            record.role.name().to_owned(),
-            format!("{}{}", record.arg_index, if record.ambiguous_index { "?" } else { "" }),
-            dtype(record).to_owned(),
-            shape(record),
-            record
-                .bin_size
-                .max(record.logical_bytes.filter(|_| record.kind == Kind::Tensor).unwrap_or(0))
-                .to_string(),
-            glance.text,
-        ];
-        Row { cells, alarming: glance.alarming }
-    }
+/// The columns of a record. It is alarming if it holds NaN or infinities.
+pub fn row(dump: &Dump, record: &Record) -> Row<{ COLUMNS.len() }> {
+    let glance = Glance::new(dump, record);
+    let cells = [
+        record.index.to_string(),
+        record.task_id.to_string() + &record.subtask.map_or(String::new(), |s| format!("/{s}")),
+        printable(&dump.kernel_names(record)).into_owned(),
+        stage(record.stage).to_owned(),
+        record.role.name().to_owned(),
+        format!("{}{}", record.arg_index, if record.ambiguous_index { "?" } else { "" }),
+        dtype(record).to_owned(),
+        shape(record),
+        record
+            .bin_size
+            .max(record.logical_bytes.filter(|_| record.kind == Kind::Tensor).unwrap_or(0))
+            .to_string(),
+        glance.text,
+    ];
+    Row { cells, alarming: glance.alarming }
 }
 
 /// A record's values at one glance.
