@@ -17,13 +17,19 @@ const WORTH_MEASURING: usize = 1000;
 /// Files that are made to measure it.
 const SAMPLE: u32 = 256;
 
+/// The directory on the stage that becomes the export's, where there was none.
+const FRESH: &str = "files";
+
 /// An export under way. Dropped before [`Output::publish`], it leaves nothing behind.
 pub(crate) struct Output {
     directory: PathBuf,
     force: bool,
-    /// Everything is written here first; it lies in the directory, so that renaming is enough.
+    /// Everything is written here first, so that renaming is enough.
     stage: Stage,
-    names: Mutex<Vec<String>>,
+    /// There was no directory: the files lie in one on the stage, and all of them get their place with it, in one step.
+    fresh: bool,
+    /// The files, with their sizes where they are known.
+    names: Mutex<Vec<(String, Option<u64>)>>,
     _made: MadeDirectories,
 }
 
@@ -31,14 +37,27 @@ impl Output {
     /// Prepares the directory `out`, creating what is missing of it.
     pub(crate) fn begin(dump: &Dump, out: &Path, force: bool) -> Result<Output, ExportError> {
         refuse_dump(dump, out)?;
-        let made = MadeDirectories::create(out)?;
-        let stage = Stage::inside(out).map_err(ExportError::create(out))?;
-        Ok(Output { directory: out.to_path_buf(), force, stage, names: Mutex::default(), _made: made })
+        let fresh = !taken(out);
+        let (made, stage) = if fresh {
+            argus_files::check_directory(out).map_err(ExportError::create(out))?;
+            let made = MadeDirectories::create(out.parent().unwrap_or(out))?;
+            let stage = Stage::beside(out).map_err(ExportError::create(out))?;
+            fs::create_dir(stage.path().join(FRESH)).map_err(ExportError::create(out))?;
+            (made, stage)
+        } else {
+            (MadeDirectories::create(out)?, Stage::inside(out).map_err(ExportError::create(out))?)
+        };
+        Ok(Output { directory: out.to_path_buf(), force, stage, fresh, names: Mutex::default(), _made: made })
+    }
+
+    /// Where the files lie before they get their place.
+    fn staged(&self) -> PathBuf {
+        if self.fresh { self.stage.path().join(FRESH) } else { self.stage.path().to_path_buf() }
     }
 
     /// Fails for the first of `names` that is taken.
     pub(crate) fn check_free(&self, names: impl IntoIterator<Item = String>) -> Result<(), ExportError> {
-        if self.force {
+        if self.force || self.fresh {
             return Ok(());
         }
         match names.into_iter().map(|name| self.directory.join(name)).find(|path| taken(path)) {
@@ -49,8 +68,12 @@ impl Output {
 
     /// Where a file called `name` is written before it gets its place.
     pub(crate) fn stage(&self, name: &str) -> PathBuf {
-        self.names.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push(name.to_owned());
-        self.stage.path().join(name)
+        self.add(name, None)
+    }
+
+    fn add(&self, name: &str, bytes: Option<u64>) -> PathBuf {
+        self.names.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).push((name.to_owned(), bytes));
+        self.staged().join(name)
     }
 
     /// Opens a file called `name`.
@@ -63,8 +86,8 @@ impl Output {
     /// Writes a whole file called `name`.
     pub(crate) fn write(&self, name: &str, bytes: &[u8]) -> Result<(), ExportError> {
         let path = || self.directory.join(name);
-        let mut file =
-            File::create_new(self.stage(name)).map_err(|error| ExportError::create(&path())(error))?;
+        let place = self.add(name, Some(bytes.len() as u64));
+        let mut file = File::create_new(place).map_err(|error| ExportError::create(&path())(error))?;
         file.write_all(bytes).map_err(|error| ExportError::write(&path())(error))
     }
 
@@ -74,14 +97,21 @@ impl Output {
         if files < WORTH_MEASURING {
             return Ok(None);
         }
-        let [before, after] = [".empty", ".named"].map(|name| self.stage.path().join(name));
+        let place = |name: &str, number: u32| self.stage.path().join(format!(".{name}{number}"));
         let start = Instant::now();
-        for _ in 0..SAMPLE {
-            let made = File::create_new(&before).and_then(|_| fs::rename(&before, &after));
-            made.map_err(ExportError::create(&before))?;
+        for number in 0..SAMPLE {
+            let path = place("empty", number);
+            File::create_new(&path).map_err(ExportError::create(&path))?;
+            if !self.fresh {
+                fs::rename(&path, place("named", number)).map_err(ExportError::create(&path))?;
+            }
         }
         let time = start.elapsed();
-        fs::remove_file(&after).map_err(ExportError::create(&after))?;
+        let last = if self.fresh { "empty" } else { "named" };
+        for number in 0..SAMPLE {
+            let path = place(last, number);
+            fs::remove_file(&path).map_err(ExportError::create(&path))?;
+        }
         Ok(Some(time.mul_f64(files as f64 / f64::from(SAMPLE))))
     }
 
@@ -95,8 +125,24 @@ impl Output {
     /// Gives every file its name and counts them into `report`.
     pub(crate) fn publish(self, report: &mut Report) -> Result<(), ExportError> {
         let names = std::mem::take(&mut *self.names.lock().unwrap_or_else(|poisoned| poisoned.into_inner()));
+        let staged = self.staged();
+        let size = |name: &str| fs::metadata(staged.join(name)).map_or(0, |file| file.len());
+        let bytes: u64 = names.iter().map(|(name, bytes)| bytes.unwrap_or_else(|| size(name))).sum();
+        // Should another process have put something there meanwhile, the files go beside it.
+        if !self.fresh || self.stage.publish(FRESH, &self.directory).is_err() {
+            self.publish_each(&names)?;
+        }
+        report.files += names.len() as u64;
+        report.bytes += bytes;
+        report.directory = self.directory;
+        self._made.keep();
+        Ok(())
+    }
+
+    fn publish_each(&self, names: &[(String, Option<u64>)]) -> Result<(), ExportError> {
+        argus_files::make_directory(&self.directory).map_err(ExportError::create(&self.directory))?;
         let mut fresh: Vec<PathBuf> = Vec::new();
-        for name in &names {
+        for (name, _) in names {
             let path = self.directory.join(name);
             let new = !taken(&path);
             if !new && !self.force {
@@ -104,19 +150,15 @@ impl Output {
                 fresh.iter().for_each(|path| drop(fs::remove_file(path)));
                 return Err(ExportError::Exists { path });
             }
-            let bytes = fs::metadata(self.stage.path().join(name)).map_or(0, |file| file.len());
-            if let Err(error) = self.stage.publish(name, &path) {
+            let staged = if self.fresh { format!("{FRESH}/{name}") } else { name.clone() };
+            if let Err(error) = self.stage.publish(&staged, &path) {
                 fresh.iter().for_each(|path| drop(fs::remove_file(path)));
                 return Err(ExportError::write(&path)(error));
             }
             if new {
                 fresh.push(path);
             }
-            report.files += 1;
-            report.bytes += bytes;
         }
-        report.directory = self.directory;
-        self._made.keep();
         Ok(())
     }
 }

@@ -4,6 +4,7 @@
 //! its `# value:` line, and the integer types that came after June are printed as numbers. FP8 and FP4 are bytes
 //! in hexadecimal at every version.
 
+use std::borrow::Cow;
 use std::fmt::{Display, Write as _};
 use std::io::{self, Write};
 
@@ -62,15 +63,17 @@ pub(crate) fn export(job: &Job<'_>, output: Output) -> Result<Report, ExportErro
                 }
             }
             job.progress.add(&record);
-            Ok((index, missing))
+            Ok(match missing {
+                Some(why) => Some((index, Err(why))),
+                None => remark(job, version, &record).map(|remark| (index, Ok(remark))),
+            })
         })
         .collect::<Result<_, ExportError>>()?;
     let (mut without, mut remarks) = (Remarks::default(), Remarks::default());
-    for (index, missing) in told {
-        let record = job.dump.record(index);
-        match missing {
-            Some(why) => without.without(index, &why),
-            None => remark(job, version, &record, &mut remarks),
+    for (index, told) in told.into_iter().flatten() {
+        match told {
+            Err(why) => without.without(index, &why),
+            Ok(remark) => remarks.add(index, remark),
         }
     }
     let report = finish(output, job.records.len(), without.groups(), remarks.groups())?;
@@ -78,22 +81,20 @@ pub(crate) fn export(job: &Job<'_>, output: Output) -> Result<Report, ExportErro
 }
 
 /// What the layout does not show.
-fn remark(job: &Job<'_>, version: FormatVersion, record: &Record, remarks: &mut Remarks) {
+fn remark(job: &Job<'_>, version: FormatVersion, record: &Record) -> Option<Cow<'static, str>> {
     if record.kind == Kind::Scalar {
-        if matches!(version, FormatVersion::April | FormatVersion::June) {
-            remarks
-                .add(record.index, "the text files of this format version do not show the value of a scalar");
+        let older = matches!(version, FormatVersion::April | FormatVersion::June);
+        return older
+            .then_some("the text files of this format version do not show the value of a scalar".into());
+    }
+    let array = array(job.dump, record).ok()?;
+    let shown = Elements::new(version, record, &array.bytes);
+    match array.remark {
+        Some(text) => Some(text.into()),
+        None if shown.hexadecimal() && shown.count < array.bytes.len() as u64 => {
+            Some("the text files of this format version show only some bytes of its element type".into())
         }
-    } else if let Ok(array) = array(job.dump, record) {
-        let shown = Elements::new(version, record, &array.bytes);
-        if let Some(text) = array.remark {
-            remarks.add(record.index, text);
-        } else if shown.hexadecimal() && shown.count < array.bytes.len() as u64 {
-            remarks.add(
-                record.index,
-                "the text files of this format version show only some bytes of its element type",
-            );
-        }
+        None => None,
     }
 }
 

@@ -96,8 +96,11 @@ fn a_failure_takes_away_what_it_made() {
     let home = tempfile::tempdir().unwrap();
     let dump = everything(&home.path().join("tensor_dump"));
     let out = home.path().join("a").join("b");
-    // Another process takes the last name while the export is under way.
-    for format in Format::ALL {
+    // Another process takes the last name while the export is under way, in a directory that was there or was not.
+    for (format, there) in Format::ALL.into_iter().flat_map(|format| [(format, false), (format, true)]) {
+        if there {
+            fs::create_dir_all(&out).unwrap();
+        }
         let name = match format {
             Format::Txt => "task_0x0000000000000002_before_in0.txt",
             Format::Npy | Format::Npz => "index.json",
@@ -108,6 +111,7 @@ fn a_failure_takes_away_what_it_made() {
         let once = Mutex::new(true);
         let interfere = |done: u64, _| {
             if done > 0 && std::mem::take(&mut *once.lock().unwrap()) {
+                fs::create_dir_all(&out).unwrap();
                 fs::write(out.join(name), "mine").unwrap();
             }
         };
