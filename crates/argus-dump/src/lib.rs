@@ -63,6 +63,7 @@ pub mod filter;
 mod graph_file;
 mod info;
 pub mod journal;
+mod kept;
 mod known;
 mod manifest;
 mod map;

@@ -14,8 +14,9 @@ use rustc_hash::FxHashMap;
 
 use crate::info::{DumpInfo, DumpSummary, RunEnd};
 use crate::journal::{ArgumentRecord, SkipRecord, marks};
+use crate::kept::{Joined, KeptRecords};
 use crate::run_file::argument as orchestration_argument;
-use crate::sorted::{Merged, Sorted, last_of_each};
+use crate::sorted::{Sorted, last_of_each};
 use crate::spool::{Failure, Spool};
 use crate::stats::Statistics;
 use crate::stream::Stream;
@@ -36,7 +37,7 @@ pub(crate) struct Contents<'a> {
     pub(crate) info: &'a DumpInfo,
     pub(crate) end: &'a RunEnd,
     pub(crate) summary: &'a DumpSummary,
-    pub(crate) records: &'a Sorted<ArgumentRecord>,
+    pub(crate) records: &'a KeptRecords,
     pub(crate) tasks: &'a Sorted<TaskFields>,
     pub(crate) skipped: &'a Sorted<SkipRecord>,
     /// Counts of records by role: input, output, in and out.
@@ -64,7 +65,7 @@ impl Step {
 
 /// Takes records and their tasks, step by step.
 struct Steps<'a, T: Iterator<Item = io::Result<TaskFields>>> {
-    records: Merged<'a, ArgumentRecord>,
+    records: Joined<'a>,
     tasks: std::iter::Peekable<T>,
 }
 

@@ -14,7 +14,7 @@ use argus_abi::capture::TaskFields;
 use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
 use crate::block::{BLOCK_BYTES, Block};
-use crate::journal::{ArgumentRecord, SkipRecord};
+use crate::journal::SkipRecord;
 
 /// Bytes of items that are held in memory.
 const HELD_BYTES: usize = 32 << 20;
@@ -32,20 +32,6 @@ pub(crate) trait Keyed: Copy + FromBytes + IntoBytes + Immutable + KnownLayout {
     /// Whether `next`, which came right behind this one, also belongs right behind it.
     fn belongs_before(&self, _next: &Self) -> bool {
         false
-    }
-}
-
-impl Keyed for ArgumentRecord {
-    /// Task, then stage, argument and role: the reference's order.
-    type Key = (u64, u32);
-
-    fn key(&self) -> (u64, u32) {
-        (self.task_id, u32::from(self.stage) << 24 | u32::from(self.arg_index) << 8 | u32::from(self.role))
-    }
-
-    /// The arguments of a task at a stage are captured in one go.
-    fn belongs_before(&self, next: &ArgumentRecord) -> bool {
-        (self.task_id, self.stage) == (next.task_id, next.stage) && self.key() <= next.key()
     }
 }
 
@@ -352,6 +338,27 @@ mod tests {
 
     use super::*;
 
+    /// Something that comes in groups.
+    #[derive(Clone, Copy, PartialEq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+    #[repr(C)]
+    struct Member {
+        group: u64,
+        place: u64,
+        number: u64,
+    }
+
+    impl Keyed for Member {
+        type Key = (u64, u64);
+
+        fn key(&self) -> (u64, u64) {
+            (self.group, self.place)
+        }
+
+        fn belongs_before(&self, next: &Member) -> bool {
+            self.group == next.group && self.place <= next.place
+        }
+    }
+
     /// Every number of items around the room in memory, in an order that sorts badly, equal keys among them.
     #[test]
     fn items_come_back_by_key_and_equal_ones_as_they_came() {
@@ -389,31 +396,28 @@ mod tests {
         assert_eq!(std::fs::read_dir(directory.path()).unwrap().count(), 0, "the file has no name");
     }
 
-    /// Arguments in groups as they are captured, then the same with records that belong between them.
+    /// Groups as they are captured, then the same with members of others between them.
     #[test]
     fn what_came_together_stays_together_only_where_it_belongs() {
         let directory = tempfile::tempdir().unwrap();
         for stray in [false, true] {
-            let mut sorted = Sorted::<ArgumentRecord>::with_room(directory.path(), 1000);
+            let mut sorted = Sorted::<Member>::with_room(directory.path(), 1000);
             let mut put = Vec::new();
             for group in 0..90u64 {
-                for arg_index in 0..4 {
-                    let mut record: ArgumentRecord = FromZeros::new_zeroed();
-                    record.task_id = group * 37 % 45;
-                    record.stage = (group / 45) as u8;
-                    record.arg_index = if stray && group % 7 == 0 { 3 - arg_index } else { 2 * arg_index };
-                    record.time_ns = put.len() as u64;
-                    put.push(record);
+                for place in 0..4 {
+                    let place = if stray && group % 7 == 0 { 3 - place } else { 2 * place };
+                    let member = Member { group: group * 37 % 90, place, number: put.len() as u64 };
+                    put.push(member);
                     if stray && group % 11 == 0 {
-                        put.push(ArgumentRecord { task_id: (group + 1) * 37 % 45, arg_index: 1, ..record });
+                        put.push(Member { group: (group + 1) * 37 % 90, place: 1, ..member });
                     }
                 }
             }
-            put.iter().for_each(|record| sorted.push(*record).unwrap());
+            put.iter().for_each(|member| sorted.push(*member).unwrap());
             sorted.seal();
             put.sort_by_key(Keyed::key);
-            let found: Vec<ArgumentRecord> = sorted.iter().map(Result::unwrap).collect();
-            assert!(found == put, "stray records: {stray}");
+            let found: Vec<Member> = sorted.iter().map(Result::unwrap).collect();
+            assert!(found == put, "stray members: {stray}");
         }
     }
 

@@ -15,6 +15,7 @@ use crate::info::{DumpInfo, DumpOptions, DumpSummary, RunEnd, StatsMode};
 use crate::journal::{
     ArgumentRecord, EdgesRecord, Journal, JournalFile, LossRecord, SkipRecord, TaskRecord, kind, marks,
 };
+use crate::kept::KeptRecords;
 use crate::manifest::{self, Contents, last_tasks};
 use crate::map::Bytes;
 use crate::origin_file;
@@ -43,7 +44,7 @@ pub struct DumpWriter {
     summary: DumpSummary,
     /// Counts of records by role: input, output, in and out.
     roles: [u64; 3],
-    records: Sorted<ArgumentRecord>,
+    records: KeptRecords,
     tasks: Sorted<TaskFields>,
     edges: Sorted<EdgeBytes>,
     skipped: Sorted<SkipRecord>,
@@ -115,7 +116,7 @@ impl DumpWriter {
             current: None,
             summary: DumpSummary { directory: directory.to_path_buf(), ..DumpSummary::default() },
             roles: [0; 3],
-            records: Sorted::new(directory),
+            records: KeptRecords::new(directory),
             tasks: Sorted::new(directory),
             edges: Sorted::new(directory),
             skipped: Sorted::new(directory),
@@ -290,7 +291,7 @@ impl DumpWriter {
         if let Some(count) = self.roles.get_mut(usize::from(record.role)) {
             *count += 1;
         }
-        let kept = self.records.push(record);
+        let kept = self.records.push(&record);
         kept.map_err(|error| self.unsorted(&error))
     }
 
