@@ -2,7 +2,7 @@
 
 use argus_abi::TaskId;
 use argus_facts::Graph;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::times::Times;
 
@@ -67,7 +67,7 @@ pub fn longest(times: &Times, graph: &Graph) -> Vec<Step> {
         let before = graph.predecessors(position).iter();
         let before = before.filter_map(|&at| best[at as usize].map(|(sum, _)| (sum, at)));
         let (sum, from) = before.max_by_key(|&(sum, at)| (sum, std::cmp::Reverse(at))).unzip();
-        best[position] = Some((sum.unwrap_or(0) + ticks(position), from));
+        best[position] = Some((sum.unwrap_or(0).saturating_add(ticks(position)), from));
     }
     let last = (0..best.len()).filter(|&at| best[at].is_some());
     let mut at = last.max_by_key(|&at| (best[at].map(|(sum, _)| sum), std::cmp::Reverse(at)));
@@ -99,12 +99,15 @@ pub fn observed(times: &Times, graph: Option<&Graph>) -> Vec<Step> {
     let ended = spans.iter().map(|(task, span)| (span.end, std::cmp::Reverse(*task)));
     let mut at = ended.max().map(|(_, task)| task.0);
     let mut steps: Vec<Step> = Vec::new();
+    // Tasks of the same instant and without length can each stand before the other.
+    let mut taken = FxHashSet::default();
     while let Some(task) = at {
         let Some(span) = spans.get(&task) else { break };
+        taken.insert(task);
         let before = |candidate: TaskId, cause: Cause| {
             let end = spans.get(&candidate)?.end;
             // A task that ended later did not hold this one up, whatever the graph says.
-            (end <= span.start).then_some((
+            (end <= span.start && !taken.contains(&candidate)).then_some((
                 end,
                 cause == Cause::Dependency,
                 std::cmp::Reverse(candidate),
@@ -126,7 +129,7 @@ pub fn observed(times: &Times, graph: Option<&Graph>) -> Vec<Step> {
 /// Tasks that ran and that a task waits for, also through tasks that run nothing.
 fn timed_before(graph: &Graph, task: TaskId, spans: &FxHashMap<TaskId, TaskSpan>) -> Vec<TaskId> {
     let mut found = Vec::new();
-    let mut seen = rustc_hash::FxHashSet::default();
+    let mut seen = FxHashSet::default();
     let mut open: Vec<u32> = graph.position(task).map_or_else(Vec::new, |at| graph.predecessors(at).to_vec());
     while let Some(at) = open.pop() {
         if !seen.insert(at) {

@@ -123,7 +123,8 @@ pub fn scene_file(dump: &Path, origin: &SceneOrigin) -> Option<PathBuf> {
 pub fn changed(origin: &SceneOrigin) -> Vec<&str> {
     let directory = Path::new(&origin.path).parent().unwrap_or(Path::new("/"));
     let differs = |file: &&OriginFile| {
-        fs::read(directory.join(&file.name)).map_or(true, |text| text != file.text.as_bytes())
+        let now = argus_files::read(&directory.join(&file.name), argus_files::LARGEST_TEXT);
+        now.map_or(true, |text| text != file.text.as_bytes())
     };
     origin.files.iter().filter(differs).map(|file| &file.name[..]).collect()
 }

@@ -204,7 +204,7 @@ fn is_round(name: &str) -> bool {
 
 /// Whether run.json says that this project wrote the dump.
 fn is_ours(dump: &Path) -> bool {
-    let text = fs::read(dump.join(RUN_FILE)).unwrap_or_default();
+    let text = argus_files::read(&dump.join(RUN_FILE), argus_files::LARGEST_TEXT).unwrap_or_default();
     let run: serde_json::Value = serde_json::from_slice(&text).unwrap_or_default();
     run["schema"].as_str().is_some_and(|schema| schema.starts_with("argus-run-"))
 }

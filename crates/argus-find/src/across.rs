@@ -337,6 +337,32 @@ fn shape(record: &Record) -> u64 {
 
 /// Scalars that may be addresses are the same in every rank as far as this goes.
 fn scalar(dtype: Option<DType>, bits: u64) -> u64 {
-    let wide = dtype.is_none_or(|dtype| matches!(dtype, DType::U64 | DType::I64));
-    if wide && bits >= LOWEST_ADDRESS { FIRST } else { bits.wrapping_add(FIRST + 1) }
+    let width = dtype.map_or(8, DType::size);
+    if width >= 8 && bits >= LOWEST_ADDRESS {
+        return FIRST;
+    }
+    // Writers extend a narrow number to 64 bits as they like; only its own bits are its value.
+    let bytes = bits.to_le_bytes();
+    xxh3_64(&bytes[..width.clamp(1, 8)]).max(FIRST + 1)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_is_its_own_bits_and_never_stands_for_something_else() {
+        for dtype in [DType::I8, DType::I16, DType::I32, DType::U32, DType::Bool, DType::F32, DType::I64] {
+            for value in -8..8_i64 {
+                let extended = scalar(Some(dtype), value as u64);
+                assert!(extended >= FIRST, "{dtype}: {value}");
+                if dtype != DType::I64 {
+                    let cut = value as u64 & (u64::MAX >> (64 - 8 * dtype.size()));
+                    assert_eq!(extended, scalar(Some(dtype), cut), "{dtype}: {value}");
+                }
+            }
+        }
+        assert_ne!(scalar(Some(DType::I32), 1), scalar(Some(DType::I32), 2));
+        assert_eq!(scalar(Some(DType::U64), 0x7f00_1234_5678), scalar(None, 0x7f00_8765_4321));
+    }
 }

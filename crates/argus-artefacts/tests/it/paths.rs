@@ -25,6 +25,25 @@ fn the_path_goes_through_tasks_that_run_nothing() {
     assert!(without == by_core || without[0].0 == id(1), "{without:?}");
 }
 
+/// By the graph task 1 follows task 0, by the core it is the other way round, and both are done in one tick.
+#[test]
+fn tasks_of_one_instant_stand_on_the_path_once() {
+    let graph = deps().graph(&Names::default());
+    let mut times = times();
+    times.parts.retain(|part| part.task == id(0) || part.task == id(1));
+    times.parts.sort_by_key(|part| std::cmp::Reverse(part.task));
+    for part in &mut times.parts {
+        (part.core, part.start, part.end) = (0, 7000, 7000);
+    }
+    let mut tasks: Vec<_> = observed(&times, Some(&graph)).iter().map(|step| step.task).collect();
+    tasks.sort_unstable();
+    assert_eq!(tasks, [id(0), id(1)]);
+    for part in &mut times.parts {
+        (part.start, part.end) = (0, u64::MAX);
+    }
+    assert!(!longest(&times, &graph).is_empty(), "a sum that no clock reaches");
+}
+
 #[test]
 fn a_slot_without_a_row_has_the_producer_whose_block_holds_it() {
     let mut deps = deps();

@@ -71,6 +71,8 @@ impl Glance {
 }
 
 fn head(path: &Path) -> Option<String> {
+    // A pipe would wait for a writer.
+    fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
     let mut bytes = Vec::new();
     File::open(path).ok()?.take(HEAD).read_to_end(&mut bytes).ok()?;
     Some(String::from_utf8_lossy(&bytes).into_owned())

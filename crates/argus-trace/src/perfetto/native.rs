@@ -199,7 +199,7 @@ impl<W: Write> NativeDrawing<W> {
 
 /// Perfetto counts nanoseconds.
 fn nanoseconds(ps: u64) -> u64 {
-    (ps + 500) / 1000
+    ps / 1000 + u64::from(ps % 1000 >= 500)
 }
 
 fn group_uuid(group: Group) -> u64 {
