@@ -4,7 +4,9 @@
 
 #include "argus/tensor.hpp"
 
-// Where a task that completes later says what it waits for. All ones in the token: it does not.
+constexpr uint32_t MAX_COMPLETIONS_PER_TASK = 64;
+
+// A condition for the completion of a task.
 struct DeferredCompletionEntry {
     uint64_t addr;
     uint64_t backend_cookie;
@@ -13,8 +15,9 @@ struct DeferredCompletionEntry {
     int32_t completion_type;
     int32_t reserved;
 };
-static_assert(sizeof(DeferredCompletionEntry) == 32, "the runtime reads entries by offset");
+static_assert(sizeof(DeferredCompletionEntry) == 32, "kernels may write entries by offset");
 
+// Where a task that completes later says what it waits for. All ones in the token: it does not.
 struct AsyncCtx {
     volatile uint32_t *completion_count;
     volatile int32_t *completion_error_code;

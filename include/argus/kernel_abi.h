@@ -26,6 +26,8 @@ extern "C" {
 #define ARGUS_DONE 0
 #define ARGUS_HALTED 1    /* the engine ended the kernel: a fault or a stop, which it remembers */
 #define ARGUS_EXCEPTION 2 /* the kernel threw; only argus_kernel_call() says so */
+/* A kernel may also come to a number below 0: the negative of a code that ends the run, which it left instead of a
+ * completion. */
 
 enum ArgusOpcode {
     ARGUS_OP_TASSIGN = 0,

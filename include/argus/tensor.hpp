@@ -198,6 +198,12 @@ struct alignas(64) Tensor {
         return result;
     }
 
+    // The tensor in words, for a message. Only orchestrations have the function behind it.
+    template <typename Self = Tensor>
+    auto dump() const {
+        return in_words(static_cast<const Self &>(*this));
+    }
+
     // Takes over a shape and gives it row-major strides. Dimensions of size 0 count as 1, so that strides stay
     // positive.
     void set_row_major(const uint32_t shape[]) {

@@ -44,7 +44,8 @@ const _: () = {
 pub struct LocalContext {
     pub block_idx: i32,
     pub block_num: i32,
-    /// Deferred completion: counter, error, entry pointers, capacity, token. Unused: always zero.
+    /// Deferred completion: counter, error, entry pointers, capacity, token. Always zero: a loaded
+    /// kernel has its own beside it.
     pub async_ctx: [u64; 5],
 }
 

@@ -32,11 +32,17 @@ pub enum FatalCode {
     TensormapOverflow = 11,
     /// No task made progress: a kernel does not end, or no task can start.
     SchedulerTimeout = 100,
+    /// A task was to complete with something that cannot come true.
+    AsyncCompletionInvalid = 101,
+    /// A task was to complete with more conditions than one task has room for.
+    AsyncWaitOverflow = 102,
+    /// A kernel could not register what its task was to complete with.
+    AsyncRegistrationFailed = 103,
 }
 
 impl FatalCode {
     /// Every code, ascending.
-    pub const ALL: [FatalCode; 12] = [
+    pub const ALL: [FatalCode; 15] = [
         FatalCode::ScopeDeadlock,
         FatalCode::HeapRingDeadlock,
         FatalCode::FlowControlDeadlock,
@@ -49,6 +55,9 @@ impl FatalCode {
         FatalCode::ScopeTasksOverflow,
         FatalCode::TensormapOverflow,
         FatalCode::SchedulerTimeout,
+        FatalCode::AsyncCompletionInvalid,
+        FatalCode::AsyncWaitOverflow,
+        FatalCode::AsyncRegistrationFailed,
     ];
 
     /// The code's number.
@@ -76,6 +85,9 @@ impl FatalCode {
             FatalCode::ScopeTasksOverflow => "SCOPE_TASKS_OVERFLOW",
             FatalCode::TensormapOverflow => "TENSORMAP_OVERFLOW",
             FatalCode::SchedulerTimeout => "SCHEDULER_TIMEOUT",
+            FatalCode::AsyncCompletionInvalid => "ASYNC_COMPLETION_INVALID",
+            FatalCode::AsyncWaitOverflow => "ASYNC_WAIT_OVERFLOW",
+            FatalCode::AsyncRegistrationFailed => "ASYNC_REGISTRATION_FAILED",
         }
     }
 }

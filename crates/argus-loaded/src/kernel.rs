@@ -15,7 +15,7 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
 use argus_abi::args::{GLOBAL_CONTEXT_SLOT, LOCAL_CONTEXT_SLOT};
-use argus_abi::{KernelArgs, Tensor};
+use argus_abi::{FatalCode, KernelArgs, Tensor};
 use argus_tile::{Core, Fault, Kernel, KernelResult, Overrun};
 
 use crate::object::{LoadError, Object};
@@ -136,11 +136,19 @@ impl Kernel for LoadedKernel {
             (Some(fault), _) => Err(fault),
             (None, abi::DONE) => Ok(()),
             (None, abi::EXCEPTION) => Err(running.core.complaint(thrown(&message))),
+            (None, left) if left < 0 => Err(uncompleted(running.core, left.wrapping_neg())),
             (None, _) => {
                 Err(running.core.complaint("the kernel ended itself as if an instruction had failed"))
             }
         }
     }
+}
+
+/// A kernel that left a code where its task's completion was to be.
+fn uncompleted(core: &Core, code: i32) -> Fault {
+    let known = FatalCode::from_raw(code);
+    let name = known.map_or_else(|| format!("code {code}"), |known| known.to_string());
+    core.complaint(format!("its deferred completion failed: {name}")).with_code(known)
 }
 
 fn thrown(message: &[c_char; MESSAGE]) -> String {

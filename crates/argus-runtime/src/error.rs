@@ -234,6 +234,7 @@ impl RunError {
     pub fn fatal_code(&self) -> Option<FatalCode> {
         match self {
             RunError::Fatal(fatal) => Some(fatal.code),
+            RunError::KernelFault { fault, .. } => fault.code,
             RunError::Stuck { .. } | RunError::Deadlock { .. } | RunError::OrchestrationStuck { .. } => {
                 Some(FatalCode::SchedulerTimeout)
             }

@@ -4,6 +4,7 @@ use core::fmt;
 use core::ops::Deref;
 use core::panic::Location;
 
+use argus_abi::FatalCode;
 use argus_abi::args::ArgError;
 use argus_gm::MemoryError;
 
@@ -62,6 +63,8 @@ pub struct Particulars {
     pub location: Option<Site>,
     /// The rest of the sentence that starts with the operand.
     pub detail: String,
+    /// The code that the kernel itself gave for the end of the run.
+    pub code: Option<FatalCode>,
 }
 
 impl Fault {
@@ -73,6 +76,7 @@ impl Fault {
             operand: None,
             location: None,
             detail: detail.into(),
+            code: None,
         }))
     }
 
@@ -92,6 +96,12 @@ impl Fault {
         let mut fault = Fault::new(FaultKind::Kernel(message), "");
         (fault.0.instruction, fault.0.index, fault.0.location) = (instruction, index, location);
         fault
+    }
+
+    /// The same fault with the code that the kernel gave for it.
+    pub fn with_code(mut self, code: Option<FatalCode>) -> Fault {
+        self.0.code = code;
+        self
     }
 
     /// What happened, without the place.

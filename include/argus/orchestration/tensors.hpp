@@ -2,6 +2,8 @@
 #ifndef ARGUS_ORCHESTRATION_TENSORS_HPP_
 #define ARGUS_ORCHESTRATION_TENSORS_HPP_
 
+#include <string>
+
 #include "argus/orchestration/runtime.hpp"
 
 #if ARGUS_FRONT_GENERATION >= ARGUS_GENERATION_AUGUST
@@ -55,6 +57,14 @@ static_assert(sizeof(TensorCreateInfo) == sizeof(ArgusCreateInfo), "the runtime 
 static_assert(offsetof(TensorCreateInfo, shapes) == offsetof(ArgusCreateInfo, shapes), "likewise");
 
 namespace argus {
+
+inline std::string in_words(const Tensor &tensor) {
+    std::string text = std::string(get_dtype_name(tensor.dtype)) + " [";
+    for (uint32_t i = 0; i < tensor.ndims && i < MAX_DIMS; i++) {
+        text += (i == 0 ? "" : ", ") + std::to_string(tensor.shapes[i]);
+    }
+    return text + "] at element " + std::to_string(tensor.start_offset) + " of " + std::to_string(tensor.buffer.size) + " bytes";
+}
 
 inline Tensor contiguous_at(uint64_t addr, uint64_t bytes, const uint32_t shape[], uint32_t rank, DataType dtype,
                             bool manual, int32_t version) {

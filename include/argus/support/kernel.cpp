@@ -5,23 +5,48 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "argus/bound.hpp"
+#include "argus/deferred.hpp"
 #include "argus/support/kernel_entry.h"
 
 namespace argus {
 
 const ArgusKernelTable *engine = nullptr;
 __thread ArgusCore *core = nullptr;
+__thread Deferred *deferred = nullptr;
 
 namespace {
 
+// A completion that is none: the reference's number for it.
+constexpr int32_t COMPLETION_INVALID = 101;
+
+// Waits for what the kernel left behind. A chip would take the next task meanwhile; here the core waits, so that what
+// waits in vain is found as for any other wait. The code that ends the run, or 0.
+int32_t settle(const Deferred &left) {
+    if (left.error != 0) {
+        return left.error > 0 ? left.error : COMPLETION_INVALID;
+    }
+    for (uint32_t i = 0; i < left.count; i++) {
+        const DeferredCompletionEntry &entry = left.entries[i];
+        if (entry.completion_type != COUNTER_REACHED || entry.addr == 0 || entry.addr % sizeof(int32_t) != 0) {
+            return COMPLETION_INVALID;
+        }
+        constexpr uint8_t int32 = 2, nd = 0, at_least = 3;  // DataType, pto::Layout, pto::comm::WaitCmp
+        const ArgusGlobal counter = {entry.addr, {1, 1, 1, 1, 1}, {1, 1, 1, 1, 1}, int32, nd, {}};
+        Issue(ARGUS_OP_TWAIT, left.at).global(counter).option(static_cast<int32_t>(entry.expected_value)).option(at_least).run();
+    }
+    return 0;
+}
+
 // Nothing may unwind into the engine: whatever leaves the kernel ends here.
 int32_t call(ArgusCore *on, int64_t *args, char *message, size_t room) {
+    Deferred left;
     core = on;
+    deferred = &left;
     int32_t status = ARGUS_DONE;
     const char *thrown = nullptr;
     try {
         kernel_entry(args);
+        status = -settle(left);
     } catch (const Halt &) {
         status = ARGUS_HALTED;
     } catch (const std::exception &error) {
@@ -38,6 +63,7 @@ int32_t call(ArgusCore *on, int64_t *args, char *message, size_t room) {
         message[0] = '\0';
     }
     core = nullptr;
+    deferred = nullptr;
     return status;
 }
 

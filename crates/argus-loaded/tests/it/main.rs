@@ -3,6 +3,7 @@
 
 mod compile;
 mod conformance;
+mod deferred;
 mod endings;
 mod kernels;
 mod must_fail;

@@ -49,6 +49,7 @@ struct Complaint {
     index: u64,
     place: Option<(String, u32, u32)>,
     message: String,
+    code: Option<FatalCode>,
 }
 
 /// The answer of a child whose run has ended.
@@ -176,12 +177,13 @@ fn complaint(fault: &Fault) -> Complaint {
         index: fault.index,
         place: fault.location.map(|at| (at.file().to_owned(), at.line(), at.column())),
         message: fault.message(),
+        code: fault.code,
     }
 }
 
 fn relayed(complaint: Complaint) -> Fault {
-    let Complaint { instruction, index, place, message } = complaint;
+    let Complaint { instruction, index, place, message, code } = complaint;
     let instruction = instruction.and_then(Opcode::from_raw);
     let place = place.map(|(file, line, column)| Site::relayed(file, line, column));
-    Fault::relayed(instruction, index, place, message)
+    Fault::relayed(instruction, index, place, message).with_code(code)
 }
