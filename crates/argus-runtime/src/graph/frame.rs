@@ -239,6 +239,16 @@ impl Frame {
             let message = format!("a task has 1 to {} blocks, not {}", i16::MAX, launch.blocks);
             return Err(self.fail(Fatal::invalid(message)));
         }
+        let calls = launch.blocks * launch.member_count();
+        if self.ahead && calls > i16::MAX as u32 {
+            let message = format!(
+                "{} blocks of {} kernels are {calls} calls, a task of a graph built ahead has at most {}",
+                launch.blocks,
+                launch.member_count(),
+                i16::MAX
+            );
+            return Err(self.fail(Fatal::invalid(message)));
+        }
         let clusters = self.scheduler.cores.clusters as u32;
         let room = if launch.shape() == Shape::Aiv { 2 * clusters } else { clusters };
         if launch.sync_start && launch.blocks > room {

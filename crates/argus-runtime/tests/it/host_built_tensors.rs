@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU32, Ordering::SeqCst};
 
 use argus_abi::{ArgLimits, FatalCode, Tensor};
 use argus_chip::CHIPS;
-use argus_runtime::{Arg, Device, Fatal, Hazards, RunConfig, ScopeMode, Trb};
+use argus_runtime::{Arg, Device, Fatal, Hazards, MixedKernels, RunConfig, ScopeMode, Trb};
 
 use crate::programs::{
     BUMP, FILL, Kernels, MOVE, arguments, bump, config, fill, fill_new, i32s, own, refusal, results, shift,
@@ -138,7 +138,7 @@ fn graphs_are_ordered_by_their_boundaries_and_their_tasks_have_names_of_their_ow
 #[test]
 fn what_no_graph_can_be_is_refused() {
     type Body = fn(&mut Trb, &Tensor) -> Result<(), Fatal>;
-    let cases: [(Body, &str); 4] = [
+    let cases: [(Body, &str); 5] = [
         (
             |trb, x| {
                 let nested = |trb: &mut Trb| trb.submit_graph(boundary(x, x), |_| Ok(())).map(drop);
@@ -163,6 +163,13 @@ fn what_no_graph_can_be_is_refused() {
             "a graph within the graph has at most 1024 tasks",
         ),
         (|trb, _| trb.graph_end(), "a graph ended that was never begun"),
+        (
+            |trb, x| {
+                let both = MixedKernels { aic: None, aiv0: Some(FILL), aiv1: Some(FILL) };
+                trb.submit(both, fill(x, 1, 0).blocks(16_384)).map(drop)
+            },
+            "16384 blocks of 2 kernels are 32768 calls, a task of a graph built ahead has at most 32767",
+        ),
     ];
     for (body, message) in cases {
         let program = Kernels::standard().ahead(move |trb, args| body(trb, args.tensor(0)?));
