@@ -68,8 +68,8 @@ pub enum SceneFileError {
     Compile(#[from] CompileError),
     #[error("kernel '{kernel}' ({func_id}) cannot be loaded")]
     Kernel { kernel: String, func_id: FuncId, source: LoadError },
-    #[error("the orchestration cannot be loaded")]
-    Orchestration(#[source] LoadError),
+    #[error("the orchestration {path} cannot be loaded", path = path.display())]
+    Orchestration { path: PathBuf, source: LoadError },
     #[error("the kernels cannot be used together")]
     Kernels(#[from] KernelTableError),
 }

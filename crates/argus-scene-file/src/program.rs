@@ -65,7 +65,7 @@ impl Build<'_> {
         let (entry, config) = (orchestration.entry.as_deref(), orchestration.config.as_deref());
         let log = Arc::clone(&self.settings.log);
         let loaded = LoadedOrchestration::open(&objects[0].path, entry, config, log)
-            .map_err(SceneFileError::Orchestration)?;
+            .map_err(|source| SceneFileError::Orchestration { path: units[0].source.clone(), source })?;
         let kernels = self.file.kernels.iter().zip(&objects[1..]);
         let kernels =
             kernels.map(|(kernel, object)| self.entry_of(kernel, object)).collect::<Result<Vec<_>, _>>()?;

@@ -22,7 +22,7 @@ pub fn lookup(registry: &Registry) -> Lookup<'_> {
 fn changed(files: &[&str]) {
     let files = files.join(", ");
     // A closed stderr is no reason to stop.
-    let _ = output::remark(&format!("{files}: changed since the run; the dump's own copy is used"));
+    let _ = output::remark(&format!("{files}: changed since the run; the dump's own copy is used\n"));
 }
 
 /// A task that can be run.

@@ -22,7 +22,7 @@ fn log() -> Log {
     Arc::new(|level: Level, function: &str, text: &str| {
         if level <= Level::Warn {
             // A closed stderr is no reason to end a run.
-            let _ = output::remark(&format!("{function}: {text}"));
+            let _ = output::remark(&format!("{function}: {text}\n"));
         }
     })
 }

@@ -179,7 +179,7 @@ fn an_orchestration_without_its_entry_is_refused_by_that_name() {
         "source = \"kernels/orchestration/chain_orch.cpp\"",
         "source = \"kernels/orchestration/chain_orch.cpp\"\nentry = \"build_it\"",
     ));
-    assert!(text.contains("the orchestration cannot be loaded") && text.contains("build_it"), "{text}");
+    assert!(text.contains("orch.cpp cannot be loaded") && text.contains("build_it"), "{text}");
 }
 
 #[test]
