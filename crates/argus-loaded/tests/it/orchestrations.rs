@@ -84,6 +84,16 @@ fn raw(core: &mut Core, args: &KernelArgs<'_>) -> KernelResult {
     Ok(())
 }
 
+/// Says with the first word that it runs, waits for the second, and leaves 7 in the first.
+fn hold(core: &mut Core, args: &KernelArgs<'_>) -> KernelResult {
+    let words = core.global(args.tensor(0)?, GlobalShape::nd(1, 2))?;
+    core.store_scalar(&words, 0, 1i32)?;
+    while core.load_scalar::<i32>(&words, 1)? == 0 {
+        std::thread::yield_now();
+    }
+    core.store_scalar(&words, 0, 7i32)
+}
+
 fn kernels() -> KernelTable {
     type Body = fn(&mut Core, &KernelArgs<'_>) -> KernelResult;
     let entry =
@@ -95,12 +105,13 @@ fn kernels() -> KernelTable {
             sources: [].into(),
             kernel: Arc::new(move |core: &mut Core, args: &KernelArgs<'_>| kernel(core, args)),
         };
-    let bodies: [(CoreType, Body, &[ArgDirection]); 5] = [
+    let bodies: [(CoreType, Body, &[ArgDirection]); 6] = [
         (CoreType::Aiv, sum, &[]),
         (CoreType::Aiv, bump, &[]),
         (CoreType::Aic, sum, &[]),
         (CoreType::Aiv, fill, &[]),
         (CoreType::Aiv, raw, &[ArgDirection::In, ArgDirection::Out]),
+        (CoreType::Aiv, hold, &[]),
     ];
     KernelTable::new((0..).zip(bodies).map(entry)).unwrap()
 }
@@ -306,5 +317,16 @@ fn april_declares_edges_and_spells_its_prefix_out() {
     assert_eq!(ran.refusal(), "fatal 9 (EXPLICIT_ORCH_FATAL): asked for: 1");
     assert_eq!(ran.said.last(), Some(&(Level::Error, "inert: 1".to_owned())));
     let trb = ("april_trb.cpp", Generation::April, RuntimeKind::Trb);
-    assert_eq!(run(trb, CHIPS[0], "build", tensors, &[0]).values(), [8, 0]);
+    let ran = run(trb, CHIPS[0], "build", tensors, &[0]);
+    assert_eq!(ran.values(), [8, 0]);
+    assert_eq!(ran.said.last(), Some(&(Level::Info, "INT32 [1] at element 0 of 8 bytes".to_owned())));
+}
+
+#[test]
+fn an_orchestration_waits_for_a_kernel_that_waits_for_it() {
+    for chip in CHIPS {
+        let live = ("live.cpp", Generation::August, RuntimeKind::Trb);
+        let ran = run(live, chip, "aicpu_orchestration_entry", [(&[2], &[0, 0]), (&[1], &[0])], &[]);
+        assert_eq!(ran.values(), [42]);
+    }
 }

@@ -1,5 +1,8 @@
 //! Ways of writing kernels that headers must put up with.
 
+use std::path::Path;
+use std::process::Command;
+
 use argus_abi::CoreType;
 use argus_compile::Generation;
 
@@ -51,6 +54,34 @@ fn the_order_of_headers_does_not_matter() {
         let includes: String = headers.iter().map(|header| format!("#include {header}\n")).collect();
         let text = format!("{includes}extern \"C\" void kernel_entry(int64_t *) {{}}\n");
         compile_text(dir.path(), &text).unwrap();
+    }
+}
+
+/// A kernel's author may ask for every warning, and gets those of the kernel alone.
+#[test]
+fn headers_give_no_warnings_whoever_asks_for_them() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let include = root.join("../../include").canonicalize().unwrap();
+    for (kernel, core, front) in [
+        ("every_call.cpp", "-D__DAV_VEC__", "august/a2a3/trb"),
+        ("every_call_matrix.cpp", "-D__DAV_CUBE__", "june/a5/trb"),
+        ("queues.cpp", "-D__DAV_VEC__", "august/a5/trb"),
+        ("ranks.cpp", "-D__DAV_VEC__", "august/a2a3/hbg"),
+    ] {
+        let mut compiler = Command::new("g++");
+        compiler.args([
+            "-std=c++20",
+            "-O2",
+            "-Wall",
+            "-Wextra",
+            "-Wno-attributes",
+            "-fsyntax-only",
+            "-D__CPU_SIM",
+        ]);
+        compiler.args([core, "-I"]).arg(&include).arg("-I").arg(include.join(front));
+        let output = compiler.arg(root.join("tests/kernels").join(kernel)).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr);
+        assert!(output.status.success() && !said.contains(&*include.to_string_lossy()), "{kernel}: {said}");
     }
 }
 

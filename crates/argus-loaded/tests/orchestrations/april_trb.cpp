@@ -17,6 +17,7 @@ extern "C" __attribute__((visibility("default"))) void build(const ChipStorageTa
     on_aic.add_output(word);
     pto2_rt_submit_aic_task(2, on_aic);
     LOG_ALWAYS("always");
+    LOG_INFO("%s", word.dump().c_str());
     if (pto2_rt_is_fatal()) {
         pto2_rt_report_fatal(PTO2_ERROR_INVALID_ARGS, "it is not");
     }
