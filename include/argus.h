@@ -164,6 +164,12 @@ typedef struct {
     uint64_t timeout_ms;
     // Not 0: only the edges that the reference tracks, as --deps reference.
     int32_t reference_edges;
+    // Not 0: the graph goes to deps.json in the directory of the run, in the reference's form. It is made of what was
+    // captured, so something must be.
+    int32_t enable_dep_gen;
+    // Not 0: when each task ran goes to chip_swimlane_records.json, likewise. There is no option for counters of the
+    // chip: no simulated core has any.
+    int32_t enable_chip_swimlane;
 } argus_run_options;
 
 // What a run was.

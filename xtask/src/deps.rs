@@ -169,6 +169,7 @@ const ALLOWED: &[(&str, Allowed)] = &[
             "argus-files",
             "argus-loaded",
             "argus-record",
+            "argus-runs",
             "argus-runtime",
         ]),
     ),

@@ -35,6 +35,8 @@ int main(int argc, char** argv)
         argus_run_options options = argus::run_options();
         options.output_prefix = argv[3];
         options.enable_dump_tensor = ARGUS_DUMP_FULL;
+        options.enable_dep_gen = 1;
+        options.enable_chip_swimlane = 1;
         options.scene = "captured_sum";
         argus::Device device("a2a3sim");
         const argus_run_report report = device.run(program, arguments, options);

@@ -9,8 +9,10 @@ use std::time::Duration;
 use argus_abi::ArgDirection;
 use argus_chip::Chip;
 use argus_dump::RunDirectory;
+use argus_dump::read::Dump;
 use argus_facts::{Level, with_causes};
 use argus_record::{Names, RecordRequest, RecordedRun, record};
+use argus_runs::write::{Wanted, artefacts};
 use argus_runtime::{Hazards, HostArgs, HostTensor, RunConfig};
 
 use crate::memory::{array, end, give, object, optional_text, sized, sized_array, text};
@@ -81,6 +83,12 @@ pub struct RunOptions {
     pub timeout_ms: u64,
     /// Not 0: only the edges that the reference tracks, as --deps reference.
     pub reference_edges: i32,
+    /// Not 0: the graph goes to deps.json in the directory of the run, in the reference's form. It is made of what was
+    /// captured, so something must be.
+    pub enable_dep_gen: i32,
+    /// Not 0: when each task ran goes to chip_swimlane_records.json, likewise. There is no option for counters of the
+    /// chip: no simulated core has any.
+    pub enable_chip_swimlane: i32,
 }
 
 /// What a run was.
@@ -178,9 +186,10 @@ pub unsafe extern "C" fn argus_device_run(
                 };
             }
         }
-        match run.problems.first() {
-            None => Ok(()),
-            Some(problem) => Err(Failure::text(ARGUS_ERROR_CAPTURE, with_causes(problem))),
+        match (run.problems.first(), &run.dump) {
+            (Some(problem), _) => Err(Failure::text(ARGUS_ERROR_CAPTURE, with_causes(problem))),
+            (None, Some(dump)) => options.beside(&dump.directory),
+            (None, None) => Ok(()),
         }
     })
 }
@@ -261,6 +270,12 @@ impl RunOptions {
             )
         };
         let config = self.config();
+        let wanted = self.wanted();
+        if level.is_none() && (wanted.deps || wanted.swimlane) {
+            return Err(Failure::usage(
+                "enable_dep_gen and enable_chip_swimlane need a capture: set enable_dump_tensor",
+            ));
+        }
         if level.is_none() && self.enable_dump_args == 0 {
             let result = device.run(&loaded.program, args, &config);
             return Ok(RecordedRun { result, dump: None, waits: (0, 0), problems: Vec::new() });
@@ -281,6 +296,20 @@ impl RunOptions {
             origin: Some(Arc::clone(&loaded.origin)),
         };
         Ok(record(device, &loaded.program, args, &config, &request, &names, &directory))
+    }
+
+    fn wanted(&self) -> Wanted {
+        Wanted { deps: self.enable_dep_gen != 0, swimlane: self.enable_chip_swimlane != 0 }
+    }
+
+    /// Writes the reference's files beside a dump, if they are wanted.
+    fn beside(&self, dump: &Path) -> Result<(), Failure> {
+        let wanted = self.wanted();
+        if wanted.deps || wanted.swimlane {
+            let dump = Dump::open(dump).map_err(|error| Failure::error(ARGUS_ERROR_CAPTURE, &error))?;
+            artefacts(&dump, wanted).map_err(|error| Failure::error(ARGUS_ERROR_CAPTURE, &error))?;
+        }
+        Ok(())
     }
 
     fn config(&self) -> RunConfig {

@@ -34,8 +34,21 @@ pub struct Written {
     pub edges_left_out: usize,
 }
 
-/// Writes `deps.json`, `chip_swimlane_records.json` and a name map beside a dump.
-pub fn artefacts(dump: &Dump) -> Result<Written, WriteError> {
+/// Which files are written; the name map always is.
+#[derive(Clone, Copy, Debug)]
+pub struct Wanted {
+    /// `deps.json`, the graph.
+    pub deps: bool,
+    /// `chip_swimlane_records.json`, when each task ran.
+    pub swimlane: bool,
+}
+
+impl Wanted {
+    pub const ALL: Wanted = Wanted { deps: true, swimlane: true };
+}
+
+/// Writes the files that are wanted, and a name map, beside a dump.
+pub fn artefacts(dump: &Dump, wanted: Wanted) -> Result<Written, WriteError> {
     let directory = prefix(dump.directory());
     let graph = dump.own_graph().ok_or_else(|| WriteError::NoGraph { directory: directory.clone() })?;
     let facts = dump.run();
@@ -43,10 +56,14 @@ pub fn artefacts(dump: &Dump) -> Result<Written, WriteError> {
     // The reference has no name for a third builder in these files.
     let runtime = runtime.filter(|runtime| matches!(runtime, RuntimeKind::Hbg | RuntimeKind::Trb));
     let mut written = Written::default();
-    let (deps, left_out) = from_run::deps(graph, runtime, &arguments(dump));
-    written.edges_left_out = left_out;
-    written.put(directory.join("deps.json"), &deps.text())?;
-    if let Some(times) = dump.times()? {
+    if wanted.deps {
+        let (deps, left_out) = from_run::deps(graph, runtime, &arguments(dump));
+        written.edges_left_out = left_out;
+        written.put(directory.join("deps.json"), &deps.text())?;
+    }
+    if wanted.swimlane
+        && let Some(times) = dump.times()?
+    {
         let times = from_run::times(&times, graph, runtime, core_types(dump));
         if !times.parts.is_empty() {
             written.put(directory.join("chip_swimlane_records.json"), &times.text())?;

@@ -117,6 +117,7 @@ mod tests {
         });
         let scene = scene("vector_example").unwrap();
         Summary {
+            asked: scene.name.clone(),
             case: Arc::clone(&scene.cases[0]),
             scene,
             runtime: RuntimeKind::Trb,

@@ -25,6 +25,8 @@ use crate::trace::run_timeline::Target;
 
 /// A case that was played to its end.
 pub struct Summary {
+    /// The scene as the command named it.
+    pub asked: String,
     pub scene: Arc<Scene>,
     pub case: Arc<Case>,
     pub runtime: RuntimeKind,
@@ -100,7 +102,7 @@ pub fn run(args: &RunArgs, registry: &Registry) -> Result<Summary, Failure> {
     drop(progress);
     let played = played.map_err(|failure| match failure.exit_code {
         FAILED if failure.next.is_none() && recording.is_none() => {
-            failure.next(capturing(&scene.name, &case.name, runtime))
+            failure.next(capturing(&args.scene, &case.name, runtime))
         }
         _ => failure,
     })?;
@@ -112,10 +114,10 @@ pub fn run(args: &RunArgs, registry: &Registry) -> Result<Summary, Failure> {
         }
     }
     let timeline = target.map(|target| target.path().to_owned());
-    Ok(Summary { scene, case, runtime, chip, played, kept, injected, timeline })
+    Ok(Summary { asked: args.scene.clone(), scene, case, runtime, chip, played, kept, injected, timeline })
 }
 
-/// How a run is captured, so that its tasks can be looked at.
+/// How a run is captured, so that its tasks can be looked at. A scene in files is named by its path.
 pub fn capturing(scene: &str, case: &str, runtime: RuntimeKind) -> String {
     format!("argus run {scene} --case {case} --runtime {} --dump-tensor", runtime.short())
 }
@@ -206,7 +208,8 @@ fn tolerance(
 /// Writes the reference's files beside a dump, and says which.
 fn write_artefacts(dump: &Path) -> Result<(), Failure> {
     let dump = argus_dump::read::Dump::open(dump).map_err(Failure::failed)?;
-    let written = argus_runs::write::artefacts(&dump).map_err(Failure::failed)?;
+    let written =
+        argus_runs::write::artefacts(&dump, argus_runs::write::Wanted::ALL).map_err(Failure::failed)?;
     written.files.iter().for_each(|path| output::wrote(path));
     if written.edges_left_out > 0 {
         let count = output::counted(written.edges_left_out as u64, "edge");

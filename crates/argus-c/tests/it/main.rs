@@ -132,6 +132,14 @@ fn the_example_compiles_and_gives_the_right_numbers() {
         String::from_utf8_lossy(&ended.stderr)
     );
     assert!(ended.status.success());
+    // The reference's files beside the dump, as the options ask for.
+    for (file, part) in
+        [("deps.json", "\"edges\""), ("chip_swimlane_records.json", "\"chip_swimlane_level\"")]
+    {
+        let text = fs::read_to_string(out.join(file)).unwrap();
+        assert!(text.contains(part), "{file}: {text}");
+    }
+    assert!(out.join("name_map_captured_sum_.json").is_file());
     // A second run into the same directory is refused, and the first dump stays.
     let again = run(&program, &[&kernel, &orchestration, &out]);
     assert_eq!(again.status.code(), Some(1));
@@ -267,4 +275,49 @@ fn calls_that_make_no_sense_say_why() {
     // SAFETY: a text and a place.
     assert_eq!(unsafe { argus_dump_open(nowhere.as_ptr(), &raw mut dump) }, ARGUS_ERROR_DUMP);
     assert!(dump.is_null() && last().contains("/nowhere/at/all"), "{}", last());
+}
+
+#[test]
+fn files_beside_a_dump_need_a_dump() {
+    let home = tempfile::tempdir().unwrap();
+    let (kernel, orchestration) = sources(home.path());
+    let (kernel, orchestration) = (c(kernel.to_str().unwrap()), c(orchestration.to_str().unwrap()));
+    let (name, a2a3) = (c("sum"), c("a2a3sim"));
+    let program = program();
+    let kernel = KernelSource {
+        size: size_of::<KernelSource>(),
+        func_id: 0,
+        core: ARGUS_CORE_AIV,
+        name: name.as_ptr(),
+        source: kernel.as_ptr(),
+        signature: null(),
+        signature_length: 0,
+    };
+    let source = OrchestrationSource {
+        size: size_of::<OrchestrationSource>(),
+        source: orchestration.as_ptr(),
+        entry: null(),
+        config: null(),
+    };
+    let mut device = null_mut();
+    // SAFETY: objects live, texts end with a zero byte, structures are as large as they say.
+    unsafe {
+        assert_eq!(argus_program_add_kernel(program, &raw const kernel), ARGUS_OK, "{}", last());
+        assert_eq!(argus_program_set_orchestration(program, &raw const source), ARGUS_OK, "{}", last());
+        assert_eq!(argus_program_load(program), ARGUS_OK, "{}", last());
+        assert_eq!(argus_device_create(a2a3.as_ptr(), &raw mut device), ARGUS_OK);
+    }
+    // SAFETY: all zeros is a value of it.
+    let mut options: RunOptions = unsafe { std::mem::zeroed() };
+    (options.size, options.enable_dep_gen) = (size_of::<RunOptions>(), 1);
+    // SAFETY: device and program live; there are no arguments.
+    let status =
+        unsafe { argus_device_run(device, program, null(), 0, null(), 0, &raw const options, null_mut()) };
+    assert_eq!(status, ARGUS_ERROR_USAGE);
+    assert!(last().contains("need a capture: set enable_dump_tensor"), "{}", last());
+    // SAFETY: neither is used again.
+    unsafe {
+        argus_program_free(program);
+        argus_device_free(device);
+    }
 }

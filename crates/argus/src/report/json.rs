@@ -120,7 +120,7 @@ struct RoundReport {
 }
 
 pub fn json(summary: &Summary) -> Report<'_> {
-    let Summary { scene, case, runtime, chip, played, kept, injected, timeline } = summary;
+    let Summary { asked: _, scene, case, runtime, chip, played, kept, injected, timeline } = summary;
     let times = Times::new(&played.rounds);
     let shown = shown_round(&played.rounds);
     let report = shown.map(|(_, round)| &round.report);

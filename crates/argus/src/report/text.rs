@@ -23,7 +23,7 @@ pub fn text(summary: &Summary) -> String {
 }
 
 fn facts(summary: &Summary) -> String {
-    let Summary { scene, case, runtime, chip, played, kept, injected, timeline } = summary;
+    let Summary { asked: _, scene, case, runtime, chip, played, kept, injected, timeline } = summary;
     let mut text = String::new();
     let mut row = |name: &str, value: String| text += &format!("{name:<10}{value}\n");
     row("scene", format!("{}, case {}", scene.name, case.name));
@@ -114,7 +114,7 @@ fn verdict(summary: &Summary) -> String {
 fn next(summary: &Summary) -> String {
     let command = match summary.kept.last() {
         Some(kept) => format!("argus find {}", kept.summary.directory.display()),
-        None => capturing(&summary.scene.name, &summary.case.name, summary.runtime),
+        None => capturing(&summary.asked, &summary.case.name, summary.runtime),
     };
     format!("{NOTE}next:{NOTE:#} {command}\n")
 }
