@@ -6,9 +6,11 @@
 //! Otherwise the compiler runs, and the list is written anew. Objects are never changed; their names are checksums of
 //! everything they were made from.
 
+use std::collections::HashMap;
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::{Mutex, PoisonError};
 
 use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::{Xxh3, xxh3_128};
@@ -73,11 +75,12 @@ impl Cache {
     }
 
     /// The object for a request, if it still stands.
-    pub fn find(&self, request: u128, root: Option<&Path>) -> Option<Entry> {
+    pub fn find(&self, request: u128, root: Option<&Path>, seen: &Seen) -> Option<Entry> {
         let list: List = serde_json::from_slice(&fs::read(self.request(request)).ok()?).ok()?;
         let headers: Vec<PathBuf> = list.headers.iter().map(|header| full(root, &header.path)).collect();
-        let unchanged =
-            |(header, path): (&Header, &PathBuf)| checksum(path).is_ok_and(|now| now == header.checksum);
+        let unchanged = |(header, path): (&Header, &PathBuf)| {
+            seen.checksum(path).is_some_and(|now| now == header.checksum)
+        };
         let appeared = |path: &PathBuf| full(root, path).exists();
         if list.version != VERSION || list.absent.iter().any(appeared) {
             return None;
@@ -167,6 +170,23 @@ fn full(root: Option<&Path>, name: &Path) -> PathBuf {
 
 fn checksum(path: &Path) -> io::Result<String> {
     Ok(format!("{:032x}", xxh3_128(&fs::read(path)?)))
+}
+
+/// Files that were looked at while some units are looked for: units of one scene share most headers, and each is read
+/// once. For objects that are there only: one that is made reads its headers itself, later.
+#[derive(Default)]
+pub(crate) struct Seen(Mutex<HashMap<PathBuf, String>>);
+
+impl Seen {
+    fn checksum(&self, path: &Path) -> Option<String> {
+        let lock = || self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(known) = lock().get(path) {
+            return Some(known.clone());
+        }
+        let checksum = checksum(path).ok()?;
+        lock().insert(path.to_owned(), checksum.clone());
+        Some(checksum)
+    }
 }
 
 /// What is known of an object before the compiler runs.

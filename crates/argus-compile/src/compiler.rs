@@ -11,7 +11,7 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
-use crate::cache::{self, Cache, Entry, Made};
+use crate::cache::{self, Cache, Entry, Made, Seen};
 use crate::error::CompileError;
 use crate::headers;
 use crate::toolchain::Toolchain;
@@ -52,7 +52,8 @@ pub struct SourceText {
 impl Compiler {
     /// The compiler that was named, or the machine's, with the user's cache.
     pub fn find(named: Option<&OsStr>) -> Result<Compiler, CompileError> {
-        Compiler::with_cache(Toolchain::find(named)?, &cache_directory())
+        let directory = cache_directory();
+        Compiler::with_cache(Toolchain::find_known(named, &directory.join("compilers"))?, &directory)
     }
 
     /// A compiler with a cache in `directory`.
@@ -78,14 +79,14 @@ impl Compiler {
     /// order of the units is the error.
     pub fn compile(&self, units: &[Unit]) -> Result<Vec<Object>, CompileError> {
         let threads = thread::available_parallelism().map_or(1, usize::from).min(units.len());
-        let next = AtomicUsize::new(0);
+        let (next, seen) = (AtomicUsize::new(0), Seen::default());
         let done: Vec<Mutex<Option<Result<Object, CompileError>>>> =
             units.iter().map(|_| Mutex::new(None)).collect();
         let work = || {
             loop {
                 let place = next.fetch_add(1, Ordering::Relaxed);
                 let Some(unit) = units.get(place) else { return };
-                let made = self.compile_one(unit);
+                let made = self.compile_one(unit, &seen);
                 *done[place].lock().unwrap_or_else(|poisoned| poisoned.into_inner()) = Some(made);
             }
         };
@@ -107,7 +108,7 @@ impl Compiler {
         Ok(typed(&self.toolchain.compiler, arguments.iter().map(OsString::as_os_str), &unit.source))
     }
 
-    fn compile_one(&self, unit: &Unit) -> Result<Object, CompileError> {
+    fn compile_one(&self, unit: &Unit, seen: &Seen) -> Result<Object, CompileError> {
         let path = &unit.source;
         let unreadable = |source| CompileError::Source { path: path.clone(), source };
         let source = fs::canonicalize(path).map_err(unreadable)?;
@@ -121,7 +122,7 @@ impl Compiler {
         let text = fs::read(&unit.source).map_err(unreadable)?;
         let arguments = unit.arguments(&self.toolchain, &self.headers)?;
         let request = self.request(&unit, &arguments, &text);
-        let (entry, cached) = match self.cache.find(request, unit.root.as_deref()) {
+        let (entry, cached) = match self.cache.find(request, unit.root.as_deref(), seen) {
             Some(entry) => (entry, true),
             None => (self.make(&unit, &arguments, request)?, false),
         };
@@ -223,6 +224,9 @@ impl Compiler {
 
 /// A path without `..`, if that names the same file.
 fn plain(path: &Path) -> PathBuf {
+    if path.components().all(|part| part != Component::ParentDir) {
+        return path.to_owned();
+    }
     let mut plain = PathBuf::new();
     for part in path.components() {
         match part {

@@ -31,12 +31,14 @@
 //!
 //! - An object in the cache was made by the same compiler, from the same bytes of source and of every header, with the
 //!   same arguments. No other object is used, and none that is half-written.
+//! - A compiler is asked what it is once for each state of its files. When one of them changes, it is asked again.
 //! - A hit repeats the warnings of the compilation that it stands for.
 //! - A failure carries what the compiler printed and the command line, as it can be typed.
 //!
 //! | module | subject |
 //! |---|---|
 //! | [`toolchain`] | which compiler, and which version of it |
+//! | `known` | what was learned of a compiler when it was asked |
 //! | [`headers`] | the headers that the tool carries, as files |
 //! | [`unit`](mod@unit) | one object to be made, and its command line |
 //! | [`generation`] | which names a source uses |
@@ -49,6 +51,7 @@ pub mod compiler;
 pub mod error;
 pub mod generation;
 pub mod headers;
+mod known;
 pub mod toolchain;
 pub mod unit;
 

@@ -1,6 +1,8 @@
 //! Real sources, the machine's real compiler, a cache of the test's own.
 #![allow(clippy::unwrap_used, reason = "a failed unwrap is a failed test")]
 
+mod known;
+
 use std::fs;
 use std::path::{Path, PathBuf};
 
