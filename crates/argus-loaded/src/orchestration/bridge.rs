@@ -8,7 +8,7 @@ use std::ffi::{c_char, c_void};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use argus_abi::{ArgLimits, CoreType, FatalCode, FuncId, TaskId, Tensor};
-use argus_runtime::{Abg, EntryArgs, Fatal, Hbg, ScopeMode, TaskOutputs, Trb};
+use argus_runtime::{Abg, Arg, EntryArgs, Fatal, Hbg, ScopeMode, TaskOutputs, Trb};
 
 use super::abi::{self, Kernels, Outputs, Table, TaskArgs, TensorInfo};
 use super::decode;
@@ -31,10 +31,15 @@ pub struct Bridge<'a> {
     /// Files and lines of the scopes that are open, for the observer.
     sites: Vec<Option<(String, u32)>>,
     fatal: Option<Fatal>,
-    /// Tensors that the object holds references to. They stay until the run's orchestration ends, so that a tensor
-    /// used too late is refused by its scope and not read from memory that is gone.
-    outputs: Vec<Box<[Tensor]>>,
+    /// The arguments of the task that is being submitted.
+    arg: Arg,
+    /// Tensors that the object holds references to, in pieces that never move. They stay until the run's orchestration
+    /// ends, so that a tensor used too late is refused by its scope and not read from memory that is gone.
+    outputs: Vec<Vec<Tensor>>,
 }
+
+/// Tensors of one piece, unless a task has more.
+const PIECE: usize = 128;
 
 impl<'a> Bridge<'a> {
     pub fn new(
@@ -44,8 +49,8 @@ impl<'a> Bridge<'a> {
         log: &'a Log,
         observer: Option<&'a dyn Observer>,
     ) -> Bridge<'a> {
-        let (sites, fatal, outputs) = (Vec::new(), None, Vec::new());
-        Bridge { builder, entry, limits, log, observer, sites, fatal, outputs }
+        let (sites, fatal, arg, outputs) = (Vec::new(), None, Arg::new(), Vec::new());
+        Bridge { builder, entry, limits, log, observer, sites, fatal, arg, outputs }
     }
 
     /// Tells the observer of a submission that was carried out.
@@ -148,12 +153,19 @@ impl<'a> Bridge<'a> {
 
     /// Hands outputs to the object.
     fn give(&mut self, outputs: &TaskOutputs) -> Outputs {
-        let kept: Box<[Tensor]> = outputs.tensors().into();
-        let (tensors, count) = (kept.as_ptr(), kept.len() as u32);
-        if count > 0 {
-            self.outputs.push(kept);
-        }
-        Outputs { task_id: outputs.task_id().raw(), tensors, count, reserved: 0 }
+        let task_id = outputs.task_id().raw();
+        let count = outputs.tensors().len();
+        let fits = |piece: &&mut Vec<Tensor>| piece.capacity() - piece.len() >= count;
+        let piece = match self.outputs.last_mut().filter(fits) {
+            Some(piece) => piece,
+            None => {
+                self.outputs.push(Vec::with_capacity(count.max(PIECE)));
+                self.outputs.last_mut().expect("a piece was just added")
+            }
+        };
+        let first = piece.len();
+        piece.extend_from_slice(outputs.tensors());
+        Outputs { task_id, tensors: piece[first..].as_ptr(), count: count as u32, reserved: 0 }
     }
 }
 
@@ -200,11 +212,11 @@ unsafe extern "C" fn submit(
     // SAFETY: as said above of all of them.
     unsafe {
         call(host, (), |bridge| {
-            let arg = decode::task_args(&*args, bridge.limits);
+            decode::task_args(&mut bridge.arg, &*args, bridge.limits);
             let chosen = decode::kernels(*kernels);
             let submitted = match &mut bridge.builder {
-                Builder::Trb(trb) => trb.submit(chosen, arg)?,
-                Builder::Abg(abg) => abg.submit(chosen, arg)?,
+                Builder::Trb(trb) => trb.submit(chosen, &bridge.arg)?,
+                Builder::Abg(abg) => abg.submit(chosen, &bridge.arg)?,
                 Builder::Hbg(_) => return Err(other_runtime()),
             };
             *outputs = bridge.give(&submitted);
@@ -218,8 +230,10 @@ unsafe extern "C" fn submit_dummy(host: *mut c_void, args: *const TaskArgs, outp
     // SAFETY: as said above of all of them.
     unsafe {
         call(host, (), |bridge| {
-            let arg = decode::task_args(&*args, bridge.limits);
-            let submitted = bridge.trb()?.submit_dummy(arg)?;
+            let mut arg = std::mem::take(&mut bridge.arg);
+            decode::task_args(&mut arg, &*args, bridge.limits);
+            let submitted = bridge.trb()?.submit_dummy(&arg)?;
+            bridge.arg = arg;
             *outputs = bridge.give(&submitted);
             bridge.tell(Submitted::Dummy, &*args, &*outputs);
             Ok(())
@@ -375,7 +389,8 @@ unsafe extern "C" fn graph_begin(host: *mut c_void, args: *const TaskArgs, outpu
     // SAFETY: as said above of all of them.
     unsafe {
         call(host, (), |bridge| {
-            let boundary = decode::task_args(&*args, ArgLimits::GRAPH);
+            let mut boundary = Arg::new();
+            decode::task_args(&mut boundary, &*args, ArgLimits::GRAPH);
             let id = bridge.trb()?.graph_begin(boundary)?;
             *outputs = Outputs { task_id: id.raw(), tensors: std::ptr::null(), count: 0, reserved: 0 };
             bridge.tell(Submitted::Graph, &*args, &*outputs);

@@ -113,71 +113,77 @@ pub fn kernels(kernels: abi::Kernels) -> MixedKernels {
     MixedKernels { aic: func(kernels.aic), aiv0: func(kernels.aiv0), aiv1: func(kernels.aiv1) }
 }
 
-/// A task's arguments. What is wrong with them is remembered as their own mistakes are.
+/// A task's arguments, in place of what `arg` held. What is wrong with them is remembered as their own mistakes are.
 ///
 /// # Safety
 /// Every list and text of `args` must be what `orchestration_abi.h` says it is.
-pub unsafe fn task_args(args: &abi::TaskArgs, limits: ArgLimits) -> Arg {
-    let mut arg = Arg::with_limits(limits);
+pub unsafe fn task_args(arg: &mut Arg, args: &abi::TaskArgs, limits: ArgLimits) {
+    arg.clear(limits);
+    // SAFETY: by the caller's promise.
+    if let Err(mistake) = unsafe { fill(arg, args) } {
+        arg.add_mistake(mistake.into());
+    }
+}
+
+/// # Safety
+/// As for [`task_args`].
+unsafe fn fill(arg: &mut Arg, args: &abi::TaskArgs) -> Result<(), Malformed> {
     // SAFETY: by the caller's promise, here and below.
     if let Some(error) = unsafe { text(args.error) } {
-        return arg.refuse(error);
+        return Err(error.into());
     }
     // SAFETY: by the caller's promise.
     let (tensors, kinds) = unsafe {
         (list(args.tensors, args.tensor_count as usize), list(args.tensor_kinds, args.tensor_count as usize))
     };
     for (&item, &kind) in tensors.iter().zip(kinds) {
-        // SAFETY: the kind says what the pointer points to.
-        let added = unsafe { add_tensor(arg.clone(), item, kind) };
-        arg = match added {
-            Ok(arg) => arg,
-            Err(error) => return arg.refuse(error.into()),
-        };
+        let kind =
+            argument_kind(kind).ok_or_else(|| Malformed(format!("there is no kind of argument {kind}")))?;
+        match kind {
+            // SAFETY: the kind says what the pointer points to.
+            TensorArgType::Output => arg.add_create(&unsafe { create_info(item.cast()) }?),
+            TensorArgType::Input
+            | TensorArgType::Inout
+            | TensorArgType::OutputExisting
+            | TensorArgType::NoDep => {
+                // SAFETY: as above.
+                arg.add_existing(&unsafe { tensor(item.cast()) }?, kind);
+            }
+        }
     }
     // SAFETY: by the caller's promise.
     let (scalars, types) = unsafe {
         (list(args.scalars, args.scalar_count as usize), list(args.scalar_dtypes, args.scalar_count as usize))
     };
     for (&bits, &dtype) in scalars.iter().zip(types) {
-        arg = arg.scalar_of(DType::from_raw(dtype).unwrap_or(DType::U64), bits);
+        arg.add_scalar(DType::from_raw(dtype).unwrap_or(DType::U64), bits);
     }
     // SAFETY: by the caller's promise.
     let dependencies = unsafe { list(args.dependencies, args.dependency_count as usize) };
-    let dependencies: Vec<TaskId> = dependencies.iter().map(|&id| TaskId::from_raw(id)).collect();
-    arg = arg.after(&dependencies).dump_at(args.marks);
-    arg = match u32::try_from(args.blocks) {
-        Ok(blocks) => arg.blocks(blocks),
-        Err(_) => return arg.refuse(format!("a task cannot have {} blocks", args.blocks)),
-    };
+    arg.add_dependencies(dependencies.iter().map(|&id| TaskId::from_raw(id)));
+    arg.add_marks(args.marks);
+    let blocks = u32::try_from(args.blocks);
+    arg.set_blocks(blocks.map_err(|_| format!("a task cannot have {} blocks", args.blocks))?);
     if args.sync_start != 0 {
-        arg = arg.sync_start();
+        arg.set_sync_start();
     }
     // SAFETY: by the caller's promise.
-    match unsafe { predicate(args.predicate) } {
-        Ok(Some(predicate)) => arg.only_if(predicate),
-        Ok(None) => arg,
-        Err(error) => arg.refuse(error.into()),
+    if let Some(predicate) = unsafe { predicate(args.predicate) }? {
+        arg.set_predicate(predicate);
     }
+    Ok(())
 }
 
-/// # Safety
-/// `item` must point to what `kind` says.
-unsafe fn add_tensor(arg: Arg, item: *const std::ffi::c_void, kind: u8) -> Result<Arg, Malformed> {
-    const OUTPUT: u8 = TensorArgType::Output as u8;
-    if kind == OUTPUT {
-        // SAFETY: by the caller's promise.
-        return Ok(arg.create(&unsafe { create_info(item.cast()) }?));
-    }
-    // SAFETY: by the caller's promise.
-    let tensor = unsafe { tensor(item.cast()) }?;
-    match kind {
-        0 => Ok(arg.input(&tensor)),
-        2 => Ok(arg.inout(&tensor)),
-        3 => Ok(arg.output(&tensor)),
-        4 => Ok(arg.no_dep(&tensor)),
-        other => Err(format!("there is no kind of argument {other}").into()),
-    }
+/// What a task does with a tensor, by its number.
+pub fn argument_kind(raw: u8) -> Option<TensorArgType> {
+    let all = [
+        TensorArgType::Input,
+        TensorArgType::Output,
+        TensorArgType::Inout,
+        TensorArgType::OutputExisting,
+        TensorArgType::NoDep,
+    ];
+    all.into_iter().find(|kind| *kind as u8 == raw)
 }
 
 /// # Safety

@@ -73,7 +73,7 @@ pub unsafe fn submission<'a>(
     let (items, kinds) =
         unsafe { (decode::list(args.tensors, count), decode::list(args.tensor_kinds, count)) };
     let tensors = items.iter().zip(kinds).filter_map(|(&item, &kind)| {
-        let kind = kind_of(kind)?;
+        let kind = decode::argument_kind(kind)?;
         // SAFETY: the kind says what the pointer points to.
         let tensor = unsafe { decode::tensor(item.cast()) };
         Some((kind, (kind != TensorArgType::Output).then_some(tensor.ok()).flatten()))
@@ -91,17 +91,6 @@ pub unsafe fn submission<'a>(
         // SAFETY: outputs were made by the bridge and live as long as its call.
         outputs: unsafe { decode::list(outputs.tensors, outputs.count as usize) },
     }
-}
-
-fn kind_of(raw: u8) -> Option<TensorArgType> {
-    let all = [
-        TensorArgType::Input,
-        TensorArgType::Output,
-        TensorArgType::Inout,
-        TensorArgType::OutputExisting,
-        TensorArgType::NoDep,
-    ];
-    all.into_iter().find(|kind| *kind as u8 == raw)
 }
 
 impl From<Kernels> for Submitted {

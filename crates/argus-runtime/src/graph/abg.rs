@@ -1,5 +1,6 @@
 //! aicpu_build_graph: edges are declared, and a task is invisible until its scope ends.
 
+use std::borrow::Borrow;
 use std::sync::Arc;
 
 use argus_abi::{EdgeReason, FatalCode, FuncId, TaskId};
@@ -22,30 +23,31 @@ impl Abg {
     }
 
     /// Submits a task for the matrix core of a cluster.
-    pub fn submit_aic(&mut self, func: FuncId, arg: Arg) -> Result<TaskOutputs, Fatal> {
+    pub fn submit_aic(&mut self, func: FuncId, arg: impl Borrow<Arg>) -> Result<TaskOutputs, Fatal> {
         self.submit(MixedKernels::aic(func), arg)
     }
 
     /// Submits a task for a vector core.
-    pub fn submit_aiv(&mut self, func: FuncId, arg: Arg) -> Result<TaskOutputs, Fatal> {
+    pub fn submit_aiv(&mut self, func: FuncId, arg: impl Borrow<Arg>) -> Result<TaskOutputs, Fatal> {
         self.submit(MixedKernels::aiv(func), arg)
     }
 
     /// Submits a task; it waits for nothing until [`Abg::add_dependency`] says so.
-    pub fn submit(&mut self, kernels: MixedKernels, arg: Arg) -> Result<TaskOutputs, Fatal> {
+    pub fn submit(&mut self, kernels: MixedKernels, arg: impl Borrow<Arg>) -> Result<TaskOutputs, Fatal> {
+        let arg = arg.borrow();
         self.frame.check()?;
         if arg.predicate.is_some() {
             let message = "aicpu_build_graph has no conditions on tasks";
             return Err(self.frame.fail(Fatal::invalid(message)));
         }
-        let launch = self.frame.launch(kernels, &arg)?;
+        let launch = self.frame.launch(kernels, arg)?;
         let mut creators: SmallVec<[Arc<Task>; 8]> = SmallVec::new();
         for tensor in &arg.tensors {
             if let TensorArg::Existing(tensor, _) = tensor {
                 creators.extend(self.frame.creator(tensor)?);
             }
         }
-        let (task, outputs) = self.frame.add_task(Work::Kernels(launch), &arg, 0)?;
+        let (task, outputs) = self.frame.add_task(Work::Kernels(launch), arg, 0)?;
         for creator in &creators {
             task.retain(creator);
         }

@@ -81,6 +81,9 @@ pub struct Predicate {
 /// The arguments of one task, in the order the kernel's slots have them: tensors, then scalars.
 ///
 /// A mistake is remembered and reported when the task is submitted; the first one counts.
+///
+/// Orchestrations in Rust write it as one expression. Code that describes tasks for others fills one value in place, again
+/// and again, and pays for its memory once.
 #[derive(Clone, Debug)]
 pub struct Arg {
     limits: ArgLimits,
@@ -122,29 +125,55 @@ impl Arg {
         }
     }
 
+    /// Nothing is said of a task any more; the memory is kept for the next one.
+    pub fn clear(&mut self, limits: ArgLimits) {
+        let Arg { mut tensors, mut scalars, mut scalar_types, mut dependencies, .. } = std::mem::take(self);
+        tensors.clear();
+        scalars.clear();
+        scalar_types.clear();
+        dependencies.clear();
+        *self = Arg { tensors, scalars, scalar_types, dependencies, ..Arg::with_limits(limits) };
+    }
+
     /// A tensor that the task reads.
     pub fn input(self, tensor: &Tensor) -> Arg {
-        self.tensor(TensorArg::Existing(*tensor, TensorArgType::Input))
+        self.with_existing(tensor, TensorArgType::Input)
     }
 
     /// A tensor that the task reads and writes.
     pub fn inout(self, tensor: &Tensor) -> Arg {
-        self.tensor(TensorArg::Existing(*tensor, TensorArgType::Inout))
+        self.with_existing(tensor, TensorArgType::Inout)
     }
 
     /// An existing tensor that the task only writes.
     pub fn output(self, tensor: &Tensor) -> Arg {
-        self.tensor(TensorArg::Existing(*tensor, TensorArgType::OutputExisting))
+        self.with_existing(tensor, TensorArgType::OutputExisting)
     }
 
     /// A tensor that the runtime allocates for the task to write.
-    pub fn create(self, info: &TensorCreateInfo) -> Arg {
-        self.tensor(TensorArg::Create(*info))
+    pub fn create(mut self, info: &TensorCreateInfo) -> Arg {
+        self.add_create(info);
+        self
     }
 
     /// A tensor that the task reads without being ordered after its writers, apart from its creator.
     pub fn no_dep(self, tensor: &Tensor) -> Arg {
-        self.tensor(TensorArg::Existing(*tensor, TensorArgType::NoDep))
+        self.with_existing(tensor, TensorArgType::NoDep)
+    }
+
+    fn with_existing(mut self, tensor: &Tensor, arg_type: TensorArgType) -> Arg {
+        self.add_existing(tensor, arg_type);
+        self
+    }
+
+    /// A tensor that exists, and what the task does with it.
+    pub fn add_existing(&mut self, tensor: &Tensor, arg_type: TensorArgType) {
+        self.add_tensor(TensorArg::Existing(*tensor, arg_type));
+    }
+
+    /// A tensor that the runtime allocates for the task to write.
+    pub fn add_create(&mut self, info: &TensorCreateInfo) {
+        self.add_tensor(TensorArg::Create(*info));
     }
 
     /// The raw bits of a scalar whose type is not said.
@@ -154,13 +183,18 @@ impl Arg {
 
     /// The raw bits of a scalar, zero-extended from its own width.
     pub fn scalar_of(mut self, dtype: DType, bits: u64) -> Arg {
+        self.add_scalar(dtype, bits);
+        self
+    }
+
+    /// The raw bits of a scalar, zero-extended from its own width.
+    pub fn add_scalar(&mut self, dtype: DType, bits: u64) {
         let most = self.limits.scalars;
         if self.scalars.len() == most {
-            return self.refuse(format!("a task has at most {most} scalars"));
+            return self.add_mistake(format!("a task has at most {most} scalars"));
         }
         self.scalars.push(bits);
         self.scalar_types.push(dtype);
-        self
     }
 
     /// An f32, stored as its 32 bits.
@@ -175,59 +209,82 @@ impl Arg {
 
     /// Marks arguments by number: levels `partial` and `hybrid` capture them.
     pub fn dump_at(mut self, marks: u64) -> Arg {
-        self.marks |= marks;
+        self.add_marks(marks);
         self
+    }
+
+    /// Marks arguments by number: levels `partial` and `hybrid` capture them.
+    pub fn add_marks(&mut self, marks: u64) {
+        self.marks |= marks;
     }
 
     /// Marks the argument added last: levels `partial` and `hybrid` capture it.
     pub fn dump(mut self) -> Arg {
         match (self.tensors.len() + self.scalars.len()).checked_sub(1) {
             Some(last) => self.marks |= 1 << last,
-            None => return self.refuse("dump marks the argument before it, and there is none".into()),
+            None => self.add_mistake("dump marks the argument before it, and there is none".into()),
         }
         self
     }
 
     /// Tasks that must complete first, whatever the tensors say. Several calls add up.
     pub fn after(mut self, tasks: &[TaskId]) -> Arg {
-        self.dependencies.extend_from_slice(tasks);
+        self.add_dependencies(tasks.iter().copied());
         self
+    }
+
+    /// Tasks that must complete first, whatever the tensors say. Several calls add up.
+    pub fn add_dependencies(&mut self, tasks: impl IntoIterator<Item = TaskId>) {
+        self.dependencies.extend(tasks);
     }
 
     /// Logical blocks of the task; 1 unless said otherwise.
     pub fn blocks(mut self, blocks: u32) -> Arg {
-        self.blocks = Some(blocks);
+        self.set_blocks(blocks);
         self
+    }
+
+    /// Logical blocks of the task; 1 unless said otherwise.
+    pub fn set_blocks(&mut self, blocks: u32) {
+        self.blocks = Some(blocks);
     }
 
     /// The task runs only if this holds when its turn comes.
     pub fn only_if(mut self, predicate: Predicate) -> Arg {
-        self.predicate = Some(Box::new(predicate));
+        self.set_predicate(predicate);
         self
+    }
+
+    /// The task runs only if this holds when its turn comes.
+    pub fn set_predicate(&mut self, predicate: Predicate) {
+        self.predicate = Some(Box::new(predicate));
     }
 
     /// No block starts before all blocks have a core.
     pub fn sync_start(mut self) -> Arg {
-        self.sync_start = true;
+        self.set_sync_start();
         self
     }
 
-    fn tensor(mut self, tensor: TensorArg) -> Arg {
+    /// No block starts before all blocks have a core.
+    pub fn set_sync_start(&mut self) {
+        self.sync_start = true;
+    }
+
+    fn add_tensor(&mut self, tensor: TensorArg) {
         if !self.scalars.is_empty() {
-            return self.refuse("tensors must be added before scalars".into());
+            return self.add_mistake("tensors must be added before scalars".into());
         }
         let most = self.limits.tensors;
         if self.tensors.len() == most {
-            return self.refuse(format!("a task has at most {most} tensors"));
+            return self.add_mistake(format!("a task has at most {most} tensors"));
         }
         self.tensors.push(tensor);
-        self
     }
 
     /// A mistake of the code that describes the task.
-    pub fn refuse(mut self, error: String) -> Arg {
+    pub fn add_mistake(&mut self, error: String) {
         self.error.get_or_insert(error);
-        self
     }
 }
 

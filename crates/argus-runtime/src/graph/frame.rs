@@ -388,7 +388,8 @@ impl Frame {
             ..TaskArgs::default()
         };
         args.tensors.reserve_exact(arg.tensors.len());
-        let mut outputs = Vec::new();
+        let made = arg.tensors.iter().filter(|tensor| matches!(tensor, TensorArg::Create(_))).count();
+        let mut outputs = Vec::with_capacity(made);
         let mut at = place.heap_addr;
         for tensor in &arg.tensors {
             let (tensor, arg_type) = match tensor {

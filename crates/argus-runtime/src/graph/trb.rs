@@ -5,6 +5,7 @@
 mod data;
 mod inner_graph;
 
+use std::borrow::Borrow;
 use std::sync::Arc;
 
 use argus_abi::{EdgeReason, FatalCode, FuncId, TaskId, Tensor, TensorArgType};
@@ -77,26 +78,27 @@ impl Trb {
     }
 
     /// Submits a task for the matrix core of a cluster.
-    pub fn submit_aic(&mut self, func: FuncId, arg: Arg) -> Result<TaskOutputs, Fatal> {
+    pub fn submit_aic(&mut self, func: FuncId, arg: impl Borrow<Arg>) -> Result<TaskOutputs, Fatal> {
         self.submit(MixedKernels::aic(func), arg)
     }
 
     /// Submits a task for a vector core.
-    pub fn submit_aiv(&mut self, func: FuncId, arg: Arg) -> Result<TaskOutputs, Fatal> {
+    pub fn submit_aiv(&mut self, func: FuncId, arg: impl Borrow<Arg>) -> Result<TaskOutputs, Fatal> {
         self.submit(MixedKernels::aiv(func), arg)
     }
 
     /// Submits a task for any set of cores of one cluster.
-    pub fn submit(&mut self, kernels: MixedKernels, arg: Arg) -> Result<TaskOutputs, Fatal> {
+    pub fn submit(&mut self, kernels: MixedKernels, arg: impl Borrow<Arg>) -> Result<TaskOutputs, Fatal> {
+        let arg = arg.borrow();
         self.frame.check()?;
-        let launch = self.frame.launch(kernels, &arg)?;
-        self.submit_work(Work::Kernels(launch), &arg)
+        let launch = self.frame.launch(kernels, arg)?;
+        self.submit_work(Work::Kernels(launch), arg)
     }
 
     /// Submits a task that runs nothing and only orders others.
-    pub fn submit_dummy(&mut self, arg: Arg) -> Result<TaskOutputs, Fatal> {
+    pub fn submit_dummy(&mut self, arg: impl Borrow<Arg>) -> Result<TaskOutputs, Fatal> {
         self.frame.check()?;
-        self.submit_work(Work::None, &arg)
+        self.submit_work(Work::None, arg.borrow())
     }
 
     /// Allocates tensors that belong to the current scope.
