@@ -2,6 +2,8 @@
 //! addresses are checked here, shapes and ranges by the engine.
 #![allow(unsafe_code)]
 
+use std::mem::MaybeUninit;
+
 use argus_abi::DType;
 use argus_tile::{
     BlockOrder, Core, Direction, Fault, Global, GlobalLayout, GlobalShape, InnerOrder, Opcode, Pad,
@@ -12,44 +14,73 @@ use thiserror::Error;
 
 use super::abi;
 
+/// The tiles of an instruction. They are decoded where they stay: moving one costs as much as decoding it.
+pub(super) struct Tiles {
+    count: usize,
+    slots: [MaybeUninit<Tile>; abi::MAX_TILES],
+}
+
+impl Tiles {
+    pub fn none() -> Tiles {
+        Tiles { count: 0, slots: [const { MaybeUninit::uninit() }; abi::MAX_TILES] }
+    }
+
+    #[inline]
+    fn get(&self, at: usize) -> Option<&Tile> {
+        // SAFETY: `count` says how many slots from the first on were written.
+        (at < self.count).then(|| unsafe { self.slots[at].assume_init_ref() })
+    }
+}
+
 /// An instruction with what its descriptor names.
 pub(super) struct Operands<'a> {
     pub opcode: Opcode,
     raw: &'a abi::Instruction,
+    tiles: &'a Tiles,
 }
 
 impl<'a> Operands<'a> {
-    /// Counts are held to what a descriptor has room for.
-    pub fn new(core: &Core, raw: &'a abi::Instruction) -> Result<Operands<'a>, Fault> {
-        let opcode = u8::try_from(raw.opcode).ok().and_then(Opcode::from_raw);
-        let opcode =
-            opcode.ok_or_else(|| core.complaint(format!("no instruction has number {}", raw.opcode)))?;
-        let fits = usize::from(raw.tile_count) <= abi::MAX_TILES
+    /// Counts are held to what a descriptor has room for. `tiles` takes the tiles.
+    #[inline]
+    pub fn new(core: &Core, raw: &'a abi::Instruction, tiles: &'a mut Tiles) -> Result<Operands<'a>, Fault> {
+        let Some(opcode) = u8::try_from(raw.opcode).ok().and_then(Opcode::from_raw) else {
+            return Err(no_opcode(core, raw.opcode));
+        };
+        let count = usize::from(raw.tile_count);
+        let fits = count <= abi::MAX_TILES
             && usize::from(raw.global_count) <= abi::MAX_GLOBALS
             && usize::from(raw.scalar_count) <= abi::MAX_SCALARS;
         if !fits {
-            return Err(core.complaint(format!("{opcode}: the descriptor counts more operands than it has")));
+            let what = format_args!("the descriptor counts more operands than it has");
+            return Err(wrong(core, opcode, what));
         }
-        Ok(Operands { opcode, raw })
+        for at in 0..count {
+            if raw.tiles[at].is_null() {
+                return Err(wrong(core, opcode, format_args!("tile {at} is missing")));
+            }
+            // SAFETY: a pointer below the count leads to a tile that lives until the instruction returns; headers fill in
+            // both together.
+            let from = unsafe { &*raw.tiles[at] };
+            tile_into(from, &mut tiles.slots[at])
+                .map_err(|bad| wrong(core, opcode, format_args!("{bad}")))?;
+            tiles.count = at + 1;
+        }
+        Ok(Operands { opcode, raw, tiles })
     }
 
     pub fn tiles(&self) -> usize {
-        usize::from(self.raw.tile_count)
+        self.tiles.count
     }
 
     /// The tile at a place.
-    pub fn tile(&self, core: &Core, at: usize) -> Result<Tile, Fault> {
-        if at >= usize::from(self.raw.tile_count) || self.raw.tiles[at].is_null() {
-            return Err(self.wrong(core, format_args!("tile {at} is missing")));
-        }
-        // SAFETY: a pointer below the count leads to a tile that lives until the instruction returns; headers fill in
-        // both together.
-        let raw = unsafe { &*self.raw.tiles[at] };
-        tile(raw).map_err(|bad| self.wrong(core, format_args!("{bad}")))
+    #[inline]
+    pub fn tile(&self, core: &Core, at: usize) -> Result<&'a Tile, Fault> {
+        self.tiles.get(at).ok_or_else(|| self.wrong(core, format_args!("tile {at} is missing")))
     }
 
     /// The tensor walk at a place. Its bounds are those of the allocation that its address lies in. It is lent: an
     /// instruction that is done with it gives it back.
+    #[inline]
     pub fn global(&self, core: &mut Core, at: usize) -> Result<Global, Fault> {
         if at >= usize::from(self.raw.global_count) || self.raw.globals[at].is_null() {
             return Err(self.wrong(core, format_args!("tensor {at} is missing")));
@@ -85,6 +116,7 @@ impl<'a> Operands<'a> {
     }
 
     /// An option: an offset, an enumerator, a template argument.
+    #[inline]
     pub fn option(&self, core: &Core, at: usize) -> Result<i64, Fault> {
         match at < usize::from(self.raw.scalar_count) {
             true => Ok(self.raw.scalars[at] as i64),
@@ -93,6 +125,7 @@ impl<'a> Operands<'a> {
     }
 
     /// An option that must be one of these.
+    #[inline]
     pub fn choice<T: Copy>(&self, core: &Core, at: usize, choices: &[T]) -> Result<T, Fault> {
         let value = self.option(core, at)?;
         let choice = usize::try_from(value).ok().and_then(|index| choices.get(index)).copied();
@@ -156,13 +189,23 @@ impl<'a> Operands<'a> {
     }
 
     pub fn wrong(&self, core: &Core, what: std::fmt::Arguments<'_>) -> Fault {
-        core.complaint(format!("{}: {what}", self.opcode))
+        wrong(core, self.opcode, what)
     }
 
     fn dtype(&self, core: &Core, number: u8) -> Result<DType, Fault> {
         DType::from_raw(number)
             .ok_or_else(|| self.wrong(core, format_args!("no element type has number {number}")))
     }
+}
+
+#[cold]
+fn wrong(core: &Core, opcode: Opcode, what: std::fmt::Arguments<'_>) -> Fault {
+    core.complaint(format!("{opcode}: {what}"))
+}
+
+#[cold]
+fn no_opcode(core: &Core, number: u16) -> Fault {
+    core.complaint(format!("no instruction has number {number}"))
 }
 
 /// A number in a descriptor of a tile that means nothing.
@@ -183,8 +226,16 @@ pub(super) enum BadTile {
 }
 
 /// A tile out of its descriptor.
-#[inline]
 pub(super) fn tile(raw: &abi::Tile) -> Result<Tile, BadTile> {
+    let mut slot = MaybeUninit::uninit();
+    tile_into(raw, &mut slot)?;
+    // SAFETY: it was written, or there is an error.
+    Ok(unsafe { slot.assume_init() })
+}
+
+/// A tile out of its descriptor, into its place.
+#[inline]
+fn tile_into(raw: &abi::Tile, slot: &mut MaybeUninit<Tile>) -> Result<(), BadTile> {
     let space = Space::ALL.get(usize::from(raw.space)).copied().ok_or(BadTile::Space(raw.space))?;
     let dtype = DType::from_raw(raw.dtype).ok_or(BadTile::DType(raw.dtype))?;
     let block = match raw.block {
@@ -207,7 +258,7 @@ pub(super) fn tile(raw: &abi::Tile) -> Result<Tile, BadTile> {
         other => return Err(BadTile::Pad(other)),
     };
     let addr = u32::try_from(raw.addr).map_err(|_| BadTile::Address(raw.addr))?;
-    Ok(Tile {
+    slot.write(Tile {
         addr,
         rows: raw.rows,
         cols: raw.cols,
@@ -220,7 +271,8 @@ pub(super) fn tile(raw: &abi::Tile) -> Result<Tile, BadTile> {
         fractal: raw.fractal,
         assigned: raw.assigned != 0,
         pad,
-    })
+    });
+    Ok(())
 }
 
 /// The name of the source file that an instruction stands in.

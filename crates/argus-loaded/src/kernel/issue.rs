@@ -6,7 +6,7 @@ use argus_tile::{
 };
 
 use super::abi;
-use super::decode::{Operands, file_of};
+use super::decode::{Operands, Tiles, file_of};
 
 const ROUND_MODES: &[RoundMode] = &[
     RoundMode::None,
@@ -43,53 +43,54 @@ const COMPARISONS: &[WaitFor] = &[
 /// Runs one instruction of a kernel object.
 pub(super) fn run(core: &mut Core, raw: &abi::Instruction) -> KernelResult {
     core.issue_from(file_of(raw), raw.line);
-    let given = &Operands::new(core, raw)?;
+    let mut tiles = Tiles::none();
+    let given = &Operands::new(core, raw, &mut tiles)?;
     macro_rules! two {
         ($method:ident) => {{
             let (a, b) = (given.tile(core, 0)?, given.tile(core, 1)?);
-            core.$method(&a, &b)
+            core.$method(a, b)
         }};
     }
     macro_rules! three {
         ($method:ident) => {{
             let (a, b, c) = (given.tile(core, 0)?, given.tile(core, 1)?, given.tile(core, 2)?);
-            core.$method(&a, &b, &c)
+            core.$method(a, b, c)
         }};
     }
     macro_rules! four {
         ($method:ident) => {{
             let (a, b) = (given.tile(core, 0)?, given.tile(core, 1)?);
             let (c, d) = (given.tile(core, 2)?, given.tile(core, 3)?);
-            core.$method(&a, &b, &c, &d)
+            core.$method(a, b, c, d)
         }};
     }
     macro_rules! scalar {
         ($method:ident) => {{
             let (dst, src) = (given.tile(core, 0)?, given.tile(core, 1)?);
-            core.$method(&dst, &src, given.scalar(core, 0)?)
+            core.$method(dst, src, given.scalar(core, 0)?)
         }};
     }
     match given.opcode {
         Opcode::Tassign => {
-            let mut tile = given.tile(core, 0)?;
+            let mut tile = *given.tile(core, 0)?;
             let addr = tile.addr;
             core.tassign(&mut tile, addr)
         }
         Opcode::Tload => {
             let (dst, src) = (given.tile(core, 0)?, given.global(core, 0)?);
-            let done = core.tload(&dst, &src);
+            let done = core.tload(dst, &src);
             core.give_back(src);
             done
         }
         Opcode::Tstore => {
             let (src, dst) = (given.tile(core, 0)?, given.global(core, 0)?);
-            let done = core.tstore(&dst, &src);
+            let done = core.tstore(&dst, src);
             core.give_back(dst);
             done
         }
         Opcode::TstoreAtomicAdd => {
             let (src, dst) = (given.tile(core, 0)?, given.global(core, 0)?);
-            let done = core.tstore_atomic_add(&dst, &src);
+            let done = core.tstore_atomic_add(&dst, src);
             core.give_back(dst);
             done
         }
@@ -119,7 +120,7 @@ pub(super) fn run(core: &mut Core, raw: &abi::Instruction) -> KernelResult {
         Opcode::Tmins => scalar!(tmins),
         Opcode::Texpands => {
             let dst = given.tile(core, 0)?;
-            core.texpands(&dst, given.scalar(core, 0)?)
+            core.texpands(dst, given.scalar(core, 0)?)
         }
         Opcode::Tcolsum => two!(tcolsum),
         Opcode::Tcolmax => two!(tcolmax),
@@ -139,38 +140,38 @@ pub(super) fn run(core: &mut Core, raw: &abi::Instruction) -> KernelResult {
             let (dst, src) = (given.tile(core, 0)?, given.tile(core, 1)?);
             let mode = given.choice(core, 0, ROUND_MODES)?;
             let saturation = given.choice(core, 1, &[Saturation::On, Saturation::Off])?;
-            core.tcvt(&dst, &src, mode, saturation)
+            core.tcvt(dst, src, mode, saturation)
         }
         Opcode::TmatmulAcc => four!(tmatmul_acc),
         Opcode::Tgather => four!(tgather),
         Opcode::Textract => {
             let (dst, src) = (given.tile(core, 0)?, given.tile(core, 1)?);
             let (row, col) = (given.option(core, 0)?, given.option(core, 1)?);
-            core.textract(&dst, &src, row as u16, col as u16)
+            core.textract(dst, src, row as u16, col as u16)
         }
         Opcode::Treshape => {
-            let (mut dst, src) = (given.tile(core, 0)?, given.tile(core, 1)?);
-            core.treshape(&mut dst, &src)
+            let (mut dst, src) = (*given.tile(core, 0)?, given.tile(core, 1)?);
+            core.treshape(&mut dst, src)
         }
         Opcode::TgatherMask => {
             let (dst, src) = (given.tile(core, 0)?, given.tile(core, 1)?);
             match given.choice(core, 0, MASKS)? {
-                Some(mask) => core.tgather_mask(&dst, &src, mask),
+                Some(mask) => core.tgather_mask(dst, src, mask),
                 None => Err(given.wrong(core, format_args!("no mask pattern has number 0"))),
             }
         }
         Opcode::Tci => {
             let dst = given.tile(core, 0)?;
             let descending = given.choice(core, 1, &[false, true])?;
-            core.tci(&dst, given.option(core, 0)? as i32, descending)
+            core.tci(dst, given.option(core, 0)? as i32, descending)
         }
         Opcode::GetValue => {
             let (src, index) = (given.tile(core, 0)?, given.option(core, 0)? as u32);
             let bits = match src.dtype.size() {
-                1 => core.get_value::<u8>(&src, index)?.into(),
-                2 => core.get_value::<u16>(&src, index)?.into(),
-                4 => core.get_value::<u32>(&src, index)?.into(),
-                _ => core.get_value::<u64>(&src, index)?,
+                1 => core.get_value::<u8>(src, index)?.into(),
+                2 => core.get_value::<u16>(src, index)?.into(),
+                4 => core.get_value::<u32>(src, index)?.into(),
+                _ => core.get_value::<u64>(src, index)?,
             };
             given.give(core, &[bits])
         }
@@ -178,10 +179,10 @@ pub(super) fn run(core: &mut Core, raw: &abi::Instruction) -> KernelResult {
             let (dst, index) = (given.tile(core, 0)?, given.option(core, 0)? as u32);
             let bits = given.option(core, 1)? as u64;
             match dst.dtype.size() {
-                1 => core.set_value(&dst, index, bits as u8),
-                2 => core.set_value(&dst, index, bits as u16),
-                4 => core.set_value(&dst, index, bits as u32),
-                _ => core.set_value(&dst, index, bits),
+                1 => core.set_value(dst, index, bits as u8),
+                2 => core.set_value(dst, index, bits as u16),
+                4 => core.set_value(dst, index, bits as u32),
+                _ => core.set_value(dst, index, bits),
             }
         }
         Opcode::SetFlag => {
@@ -201,12 +202,12 @@ pub(super) fn run(core: &mut Core, raw: &abi::Instruction) -> KernelResult {
         Opcode::Tpush => {
             let (pipe, _) = given.pipe(core)?;
             let (src, split) = (given.tile(core, 0)?, given.split(core)?);
-            core.tpush(&pipe, &src, split)
+            core.tpush(&pipe, src, split)
         }
         Opcode::Tpop => {
             let (pipe, _) = given.pipe(core)?;
             let (dst, split) = (given.tile(core, 0)?, given.split(core)?);
-            core.tpop(&pipe, &dst, split)
+            core.tpop(&pipe, dst, split)
         }
         Opcode::Tfree => {
             let (pipe, _) = given.pipe(core)?;
@@ -215,17 +216,17 @@ pub(super) fn run(core: &mut Core, raw: &abi::Instruction) -> KernelResult {
         }
         Opcode::Tmrgsort => {
             let (dst, src) = (given.tile(core, 0)?, given.tile(core, 1)?);
-            core.tmrgsort(&dst, &src, given.option(core, 0)? as u32)
+            core.tmrgsort(dst, src, given.option(core, 0)? as u32)
         }
         Opcode::TmrgsortLists => {
             let (dst, tmp) = (given.tile(core, 0)?, given.tile(core, 1)?);
-            let mut lists = [dst; abi::MAX_TILES];
+            let mut lists = [*dst; abi::MAX_TILES];
             let count = given.tiles().saturating_sub(2);
             for (at, list) in lists.iter_mut().enumerate().take(count) {
-                *list = given.tile(core, at + 2)?;
+                *list = *given.tile(core, at + 2)?;
             }
             let until_exhausted = given.choice(core, 0, &[false, true])?;
-            let counts = core.tmrgsort_lists(&dst, &tmp, &lists[..count], until_exhausted)?;
+            let counts = core.tmrgsort_lists(dst, tmp, &lists[..count], until_exhausted)?;
             given.give(core, &counts)
         }
         Opcode::Mscatter => {
@@ -234,7 +235,7 @@ pub(super) fn run(core: &mut Core, raw: &abi::Instruction) -> KernelResult {
             let by = given.choice(core, 0, &[ScatterBy::Row, ScatterBy::Element])?;
             let op = given.choice(core, 1, SCATTER_OPS)?;
             let bounds = given.choice(core, 2, SCATTER_BOUNDS)?;
-            core.mscatter(&dst, &src, &idx, by, op, bounds)
+            core.mscatter(&dst, src, idx, by, op, bounds)
         }
         Opcode::TmatmulMx => {
             let dst = given.tile(core, 0)?;
@@ -242,9 +243,9 @@ pub(super) fn run(core: &mut Core, raw: &abi::Instruction) -> KernelResult {
             let (right, right_scale) = (given.tile(core, 3)?, given.tile(core, 4)?);
             let kinds = [0, 1].map(|at| given.choice(core, at, &[Float8::E4M3, Float8::E5M2]));
             let [left_kind, right_kind] = kinds;
-            let left = Scaled { values: &left, kind: left_kind?, scales: &left_scale };
-            let right = Scaled { values: &right, kind: right_kind?, scales: &right_scale };
-            core.tmatmul_mx(&dst, left, right)
+            let left = Scaled { values: left, kind: left_kind?, scales: left_scale };
+            let right = Scaled { values: right, kind: right_kind?, scales: right_scale };
+            core.tmatmul_mx(dst, left, right)
         }
         Opcode::Tnotify => {
             let signal = given.global(core, 0)?;
@@ -259,7 +260,7 @@ pub(super) fn run(core: &mut Core, raw: &abi::Instruction) -> KernelResult {
         Opcode::Tput => {
             let (stage, add) = (given.tile(core, 0)?, given.choice(core, 0, &[false, true])?);
             let (dst, src) = (given.global(core, 0)?, given.global(core, 1)?);
-            core.tput(&dst, &src, &stage, add)
+            core.tput(&dst, &src, stage, add)
         }
         Opcode::TputAsync => {
             let (dst, src) = (given.global(core, 0)?, given.global(core, 1)?);
