@@ -113,8 +113,8 @@ pub struct Artefacts {
     pub found: Vec<Found>,
     pub problems: Vec<Problem>,
     pub contradictions: Vec<Contradiction>,
-    /// Whether ids in the dump lie where Graphs of August have their inner tasks.
-    inner_in_dump: bool,
+    /// Tasks of the dump, ascending; empty until the files were held against it.
+    dumped: Vec<TaskId>,
 }
 
 impl Artefacts {
@@ -142,7 +142,18 @@ impl Artefacts {
     /// A run of a whole machine names its chip programs in the directory of its output. Where that directory holds the
     /// files of one chip as well, all chips wrote those, and the last one won.
     pub fn is_overwritten(&self) -> bool {
-        self.callables.is_some() && self.identity.is_none() && self.program.is_none()
+        self.callables.is_some() && self.is_alone()
+    }
+
+    /// Whether the log tells of several chips, and nothing says which of them this directory is of. A log may be of other
+    /// runs as well, so this is a suspicion.
+    pub fn may_be_overwritten(&self) -> bool {
+        self.log.as_ref().is_some_and(|log| log.devices > 1) && self.is_alone()
+    }
+
+    /// Whether nothing says that this is one capture of several.
+    fn is_alone(&self) -> bool {
+        self.identity.is_none() && self.program.is_none()
     }
 
     /// Whether nothing at all was there.
@@ -169,19 +180,37 @@ impl Artefacts {
             Some(_) => return IdLayout::Rings,
             None => {}
         }
-        let ids = self.deps.iter().flat_map(|deps| deps.tasks.iter().map(|task| task.id));
-        let timed = self.times.iter().flat_map(|times| times.parts.iter().map(|part| part.task));
-        if ids.chain(timed).any(|id| id.ring() > 1) {
+        let ids = || {
+            let ids = self.deps.iter().flat_map(|deps| deps.tasks.iter().map(|task| task.id));
+            let timed = self.times.iter().flat_map(|times| times.parts.iter().map(|part| part.task));
+            let counted = self.counters.iter().flat_map(|counters| counters.rows.iter().map(|row| row.task));
+            ids.chain(timed).chain(counted).chain(self.dumped.iter().copied())
+        };
+        // Rings end at bit 39: only the layout of September uses bits above.
+        if ids().any(|id| id.raw() >> 40 != 0) {
+            return IdLayout::Spaces;
+        }
+        if ids().any(|id| id.ring() > 1) {
             return IdLayout::Rings;
         }
         let host =
             self.times.as_ref().is_some_and(|times| times.host_orchestrated) || !self.host_phases.is_empty();
-        let flagless = self.deps.as_ref().is_some_and(|deps| {
-            let flags = deps.edges.iter().any(|edge| edge.flags.is_some());
-            let shell = deps.tasks.iter().any(|task| task.runs_nothing());
-            !flags && shell && self.inner_in_dump
-        });
-        if host || flagless { IdLayout::InnerRing } else { IdLayout::Rings }
+        if host || self.has_unlisted_inner_tasks() { IdLayout::InnerRing } else { IdLayout::Rings }
+    }
+
+    /// Whether the dump has tasks that the graph does not list, and all of them lie inside a task that runs nothing.
+    ///
+    /// Tasks of rings are all listed. Tasks inside a Graph never are, and the Graph itself runs nothing.
+    fn has_unlisted_inner_tasks(&self) -> bool {
+        let Some(deps) = &self.deps else { return false };
+        let mut tasks: Vec<_> = deps.tasks.iter().map(|task| (task.id, task.runs_nothing())).collect();
+        tasks.sort_unstable();
+        let listed =
+            |id: TaskId| tasks.binary_search_by_key(&id, |(known, _)| *known).ok().map(|at| tasks[at].1);
+        let mut unlisted = self.dumped.iter().filter(|id| listed(**id).is_none()).peekable();
+        let in_shell =
+            |id: &TaskId| IdLayout::InnerRing.outer(*id).and_then(listed).is_some_and(|is_shell| is_shell);
+        unlisted.peek().is_some() && unlisted.all(in_shell)
     }
 
     /// The graph of `deps.json`, with the tasks inside Graphs among `seen` hung below their outer task.

@@ -77,10 +77,13 @@ pub fn deps(
     let none = Vec::new();
     let of = |task: TaskId| arguments.get(&task).unwrap_or(&none);
     let order = order(graph);
+    let makers = graph.edges.iter().filter(|edge| edge.reason == EdgeReason::Creator).map(|edge| edge.from);
+    let makers: BTreeSet<TaskId> = makers.collect();
     for &at in &order {
         let task = &graph.tasks[at];
         // What only owns memory is no task there, but may be a producer.
-        if task.func_ids.is_empty() && task.tensors == 0 && task.blocks == 0 && is_maker(graph, task) {
+        let runs_nothing = task.func_ids.is_empty() && task.tensors == 0 && task.blocks == 0;
+        if runs_nothing && makers.contains(&task.id) {
             continue;
         }
         let arg = |arg: &RunArgument| DepsArg {
@@ -110,18 +113,27 @@ pub fn deps(
         if !listed.contains(&consumer) {
             continue;
         }
+        let mut found = Vec::new();
         for edge in of_consumer.get(&consumer).into_iter().flatten() {
             let rows = rows(edge.from, consumer, edge.reason, of(edge.from), of(consumer));
             left_out += usize::from(rows.is_empty());
-            deps.edges.extend(rows);
+            found.extend(rows);
         }
+        in_their_order(&mut found, runtime);
+        deps.edges.extend(found);
     }
     (deps, left_out)
 }
 
-/// Whether others use memory that a task made.
-fn is_maker(graph: &Graph, task: &TaskInfo) -> bool {
-    graph.edges.iter().any(|edge| edge.from == task.id && edge.reason == EdgeReason::Creator)
+/// The rows of one consumer as the reference writes them: explicit ones, then slot by slot the creator before the
+/// writers. A producer has one row of the first two sources; edges of host-built graphs have no flags.
+fn in_their_order(rows: &mut Vec<DepsEdge>, runtime: Option<RuntimeKind>) {
+    rows.sort_by_key(|row| (row.arg, row.source == EdgeSource::Tensormap));
+    let mut producers = BTreeSet::new();
+    rows.retain(|row| row.source == EdgeSource::Tensormap || producers.insert(row.pred));
+    if runtime == Some(RuntimeKind::Hbg) {
+        rows.iter_mut().for_each(|row| row.flags = None);
+    }
 }
 
 fn rows(
@@ -157,7 +169,8 @@ fn rows(
         }
         EdgeReason::Overlap => {
             let mut found = Vec::new();
-            for arg in to.iter().filter(|arg| arg.kind != TensorArgType::Output) {
+            // A slot that only writes does not look at the map of writers.
+            for arg in to.iter().filter(|arg| arg.reads()) {
                 for output in from.iter().filter(|output| output.writes() && overlap(output, arg)) {
                     let (ours, theirs) = (arg.range(), output.range());
                     let dense = output.bytes(output.shape.iter().product()) == theirs.end - theirs.start;
@@ -170,8 +183,6 @@ fn rows(
                     });
                 }
             }
-            // A slot that reads comes before one that only writes.
-            found.sort_by_key(|edge| !to.iter().any(|arg| Some(arg.index) == edge.arg && arg.reads()));
             found
         }
     }

@@ -39,6 +39,16 @@ impl DispatchIdentity {
         Ok(identity)
     }
 
+    /// How it contradicts the names of its directories, `rank{N}/d{N}`.
+    pub(crate) fn against(&self, rank: Option<u32>, dispatch: u32) -> Option<String> {
+        if let Some(rank) = rank.filter(|&rank| rank != self.chip_rank) {
+            return Some(format!("it is of rank {}, and its directory is rank {rank}'s", self.chip_rank));
+        }
+        let (ours, theirs) = (u64::from(dispatch), self.local_capture_index);
+        (ours != theirs)
+            .then(|| format!("it is of capture {theirs} of its chip, and its directory is d{ours}"))
+    }
+
     /// What members of one group have in common.
     pub fn group(&self) -> (u64, u64) {
         (self.run_id, self.task_slot)

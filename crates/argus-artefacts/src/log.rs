@@ -3,6 +3,7 @@
 //! Lines of several processes may share one physical line, and what stands before a mark differs from age to age: marks
 //! are searched, line starts are not.
 
+mod codes;
 mod stall;
 
 use std::borrow::Cow;
@@ -19,6 +20,8 @@ pub struct RunLog {
     pub anchors: Vec<WallAnchor>,
     pub stall: Option<StallReport>,
     pub failure: Option<RunFailure>,
+    /// The most devices that the runner says one run was given.
+    pub devices: usize,
     /// Lines that carry a mark and do not say what it promises.
     pub unreadable: usize,
 }
@@ -72,6 +75,7 @@ impl RunLog {
                     None => log.unreadable += 1,
                 }
             }
+            log.devices = log.devices.max(devices(line).unwrap_or(0));
             stall::take(line, &mut log);
         }
         Ok(log)
@@ -83,6 +87,7 @@ impl RunLog {
         self.anchors.extend(other.anchors);
         self.stall = self.stall.take().or(other.stall);
         self.failure = self.failure.take().or(other.failure);
+        self.devices = self.devices.max(other.devices);
         self.unreadable += other.unreadable;
     }
 
@@ -99,7 +104,25 @@ impl RunLog {
 
 /// What follows each mark of a line, up to the next record on the same line.
 fn marked<'a>(line: &'a str, mark: &'a str) -> impl Iterator<Item = &'a str> {
-    line.split(mark).skip(1).map(|piece| piece.split("[mono_ns=").next().unwrap_or(piece))
+    line.split(mark).skip(1).map(|piece| &piece[..next_record(piece)])
+}
+
+/// Where the next record of a line begins: at its clock, at a date, or at its thread.
+fn next_record(piece: &str) -> usize {
+    let starts = |at: usize| {
+        let inside = &piece.as_bytes()[at + 1..];
+        let date = inside.len() > 4 && inside[..4].iter().all(u8::is_ascii_digit) && inside[4] == b'-';
+        date || inside.starts_with(b"mono_ns=") || inside.starts_with(b"T0x")
+    };
+    piece.match_indices('[').map(|(at, _)| at).find(|&at| starts(at)).unwrap_or(piece.len())
+}
+
+/// How many devices the runner gave to a run of several chips: `START L3 ... devices=[0, 1]`.
+fn devices(line: &str) -> Option<usize> {
+    let (_, behind) = line.split_once(" START L")?;
+    let (_, list) = behind.split_once("devices=[")?;
+    let list = list.split(']').next()?.trim();
+    Some(if list.is_empty() { 0 } else { list.split(',').count() })
 }
 
 /// The fields `key=value` of a piece, in order.

@@ -1,5 +1,7 @@
 //! Kernels by number: `name_map*.json`, and `kernel_config.py` of the pypto front end.
 
+mod python;
+
 use std::collections::BTreeMap;
 
 use serde::Deserialize;
@@ -51,8 +53,9 @@ impl Names {
         let file: File = json::parse(text)?;
         let level = match file.level {
             Some(2) => NameLevel::Kernels,
-            Some(3) => NameLevel::Callables,
-            Some(other) => return Err(ArtefactError::value("the file", None, "level", other, "2 or 3")),
+            // Levels above are those of several machines: their callables are no kernels either.
+            Some(3..=6) => NameLevel::Callables,
+            Some(other) => return Err(ArtefactError::value("the file", None, "level", other, "2 to 6")),
             None => {
                 return Err(ArtefactError::Kind {
                     expected: "a name map",
@@ -71,27 +74,27 @@ impl Names {
         Ok(Names { level, orchestrator: file.orchestrator_name, by_id })
     }
 
-    /// Reads the kernels out of a `kernel_config.py`: dictionaries with `func_id` and `name`, in any order of keys.
+    /// Reads the kernels out of a `kernel_config.py`: dictionaries, or calls with keywords, that have a `func_id` and a
+    /// `name`, in any order.
     ///
-    /// The file is a program. It is not run: only literal numbers and strings in braces are taken.
+    /// The file is a program. It is not run: only literal numbers and strings are taken.
     pub fn parse_kernel_config(text: &[u8]) -> Result<Names, ArtefactError> {
         let text = String::from_utf8_lossy(text);
         if text.trim().is_empty() {
             return Err(ArtefactError::Empty);
         }
         let mut by_id = BTreeMap::new();
-        // The innermost braces: a dictionary without another one inside.
-        for piece in text.split('{').skip(1) {
-            let Some(inside) = piece.split('}').next() else { continue };
-            let id = value(inside, "func_id").and_then(|id| id.parse::<i32>().ok()).filter(|id| *id >= 0);
-            if let (Some(id), Some(name)) = (id, value(inside, "name").and_then(unquoted)) {
+        for record in python::records(&text) {
+            let id = record.get("func_id").and_then(python::Literal::number);
+            let name = record.get("name").and_then(python::Literal::text);
+            if let (Some(id), Some(name)) = (id.and_then(|id| i32::try_from(id).ok()), name) {
                 by_id.insert(id, name.to_owned());
             }
         }
         if by_id.is_empty() {
             return Err(ArtefactError::Kind {
                 expected: "a list of kernels",
-                lack: "no dictionary in it has a func_id and a name",
+                lack: "nothing in it has a literal func_id and a literal name",
             });
         }
         Ok(Names { level: NameLevel::Kernels, orchestrator: None, by_id })
@@ -149,24 +152,6 @@ impl Names {
     }
 }
 
-/// What stands behind `"key":` in the inside of a dictionary, up to the comma.
-fn value<'a>(inside: &'a str, key: &str) -> Option<&'a str> {
-    ['"', '\''].into_iter().find_map(|quote| {
-        let (_, behind) = inside.split_once(&format!("{quote}{key}{quote}"))?;
-        let behind = behind.trim_start().strip_prefix(':')?.trim_start();
-        let end = match behind.chars().next() {
-            Some(quote @ ('"' | '\'')) => behind[1..].find(quote).map(|at| at + 2)?,
-            _ => behind.find([',', '\n']).unwrap_or(behind.len()),
-        };
-        Some(behind[..end].trim())
-    })
-}
-
-fn unquoted(text: &str) -> Option<&str> {
-    let quote = text.chars().next().filter(|quote| matches!(quote, '"' | '\''))?;
-    text.strip_prefix(quote)?.strip_suffix(quote)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -188,7 +173,7 @@ mod tests {
         let cause = |text: &[u8]| argus_facts::with_causes(&Names::parse(text).unwrap_err());
         assert_eq!(cause(b"{}"), "it is not a name map: it does not say its level");
         assert_eq!(cause(b"  "), "it is empty");
-        assert_eq!(cause(br#"{"level": 4}"#), "the file: level is 4; allowed is 2 or 3");
+        assert_eq!(cause(br#"{"level": 1}"#), "the file: level is 1; allowed is 2 to 6");
         assert_eq!(
             cause(br#"{"level": 2, "callable_id_to_name": {"x": "y"}}"#),
             "the file: callable_id_to_name is \"x\"; allowed is the number of a kernel"
@@ -202,5 +187,41 @@ mod tests {
         let names = Names::parse_kernel_config(text).unwrap();
         assert_eq!(names.iter().collect::<Vec<_>>(), [(0, "Q,K"), (7, "SF")]);
         assert!(Names::parse_kernel_config(b"print('hello')").is_err());
+    }
+
+    #[test]
+    fn kernels_are_read_in_every_form_in_which_python_can_write_them() {
+        let text = br#"
+# {"func_id": 0, "name": "commented out"}
+"""A text that shows how: {"func_id": 0, "name": "documented"}"""
+ORCHESTRATION = {"source": "orch.cpp", "function_name": "build"}
+KERNELS = [
+    {"func_id": 1, "source": str(ROOT / "a}.cpp"), "options": {"name": "inner", "x": [1, 2]}, "name": "outer"},
+    dict(func_id=2, name='call', signature=[D.IN, D.OUT]),
+    Kernel(name="typed", core_type="aiv", func_id=3),
+    {
+        'name': "two " 'pieces',   # a comment } with a brace
+        "func_id": 0x4,
+    },
+    {"func_id": 5, "name": r"raw\n"}, {"func_id": 6, "name": "tab\tand \"quote\""},
+    {"func_id": 7, "name": f"made_{x}"}, {"func_id": 8, "name": PREFIX + "x"}, {"func_id": -9, "name": "no"},
+    {"func_id": 1_0, "name": "ten"},
+]
+"#;
+        let names = Names::parse_kernel_config(text).unwrap();
+        let expected = [
+            (1, "outer"),
+            (2, "call"),
+            (3, "typed"),
+            (4, "two pieces"),
+            (5, "raw\\n"),
+            (6, "tab\tand \"quote\""),
+            (10, "ten"),
+        ];
+        assert_eq!(names.iter().collect::<Vec<_>>(), expected);
+        // What is cut has what stands before the cut.
+        let cut = Names::parse_kernel_config(b"K = [{'func_id': 0, 'name': 'a'}, {'func_id': 1, 'name': 'b")
+            .unwrap();
+        assert_eq!(cut.iter().collect::<Vec<_>>(), [(0, "a")]);
     }
 }

@@ -5,6 +5,7 @@
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use crate::ArtefactError;
 use crate::identity::{DispatchIdentity, parse_program};
 
 /// One capture in a tree.
@@ -20,6 +21,8 @@ pub struct Capture {
     pub node: String,
     pub program: Option<String>,
     pub identity: Option<DispatchIdentity>,
+    /// Files that say which dispatch it is of and were not used, with the reason.
+    pub problems: Vec<String>,
 }
 
 impl Capture {
@@ -42,8 +45,10 @@ pub struct RankTree {
     pub missing: Vec<String>,
 }
 
-/// Directories that stand between a run and its ranks.
-const ABOVE: [&str; 3] = ["node", "network1", "dfx_outputs"];
+/// Directories of workers between a run and its ranks, each with a number behind it.
+const WORKERS: [&str; 2] = ["node", "network"];
+/// Where the pypto front end keeps its ranks.
+const FRONT_END: &str = "dfx_outputs";
 /// How deep a tree of ranks may lie below the run.
 const DEEPEST: usize = 4;
 
@@ -68,8 +73,10 @@ impl RankTree {
                         self.captures.push(capture(path, rank, dispatch, node));
                     }
                 }
-            } else if depth < DEEPEST && ABOVE.iter().any(|start| name.starts_with(start)) {
-                let below = match (node.is_empty(), name == "dfx_outputs") {
+            } else if depth < DEEPEST
+                && (name == FRONT_END || WORKERS.iter().any(|start| numbered(&name, start).is_some()))
+            {
+                let below = match (node.is_empty(), name == FRONT_END) {
                     (_, true) => node.to_owned(),
                     (true, false) => name.clone(),
                     (false, false) => format!("{node}/{name}"),
@@ -89,10 +96,42 @@ impl RankTree {
 }
 
 fn capture(directory: PathBuf, rank: Option<u32>, dispatch: u32, node: &str) -> Capture {
-    let read = |name: &str| argus_files::read(&directory.join(name), argus_files::LARGEST_TEXT).ok();
-    let program = read("dispatch_program.json").and_then(|text| parse_program(&text).ok());
-    let identity = read("dispatch_identity.json").and_then(|text| DispatchIdentity::parse(&text).ok());
-    Capture { rank, dispatch, node: node.to_owned(), program, identity, directory }
+    let mut problems = Vec::new();
+    let program = told(&directory, "dispatch_program.json", parse_program, &mut problems);
+    let mut identity = told(&directory, "dispatch_identity.json", DispatchIdentity::parse, &mut problems);
+    if let Some(how) = identity.as_ref().and_then(|identity| identity.against(rank, dispatch)) {
+        problems.push(format!("dispatch_identity.json: {how}"));
+        identity = None;
+    }
+    Capture { rank, dispatch, node: node.to_owned(), program, identity, problems, directory }
+}
+
+/// What a small file of a capture says; a file that is not there says nothing.
+fn told<T>(
+    directory: &Path,
+    name: &str,
+    parse: fn(&[u8]) -> Result<T, ArtefactError>,
+    problems: &mut Vec<String>,
+) -> Option<T> {
+    let path = directory.join(name);
+    if !path.exists() {
+        return None;
+    }
+    let read = argus_files::read(&path, argus_files::LARGEST_TEXT).map_err(ArtefactError::from);
+    match read.and_then(|text| parse(&text)) {
+        Ok(value) => Some(value),
+        Err(error) => {
+            problems.push(format!("{name}: {}", argus_facts::with_causes(&error)));
+            None
+        }
+    }
+}
+
+/// Rank and dispatch that the names of a capture's directories say.
+pub(crate) fn place(directory: &Path) -> Option<(Option<u32>, u32)> {
+    let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+    let dispatch = numbered(&name(directory)?, "d")?;
+    Some((rank(&name(directory.parent()?)?)?, dispatch))
 }
 
 /// The rank that a directory's name says; the inner `None` is a dispatch without a device.

@@ -7,6 +7,11 @@ use serde::Deserialize;
 use crate::ArtefactError;
 use crate::json;
 
+/// Whether a capture in the background says of itself that it is whole.
+pub fn is_whole(verdict: &str) -> bool {
+    matches!(verdict, "published" | "published_empty")
+}
+
 /// Rings of the reference.
 pub const RINGS: usize = 4;
 
@@ -19,6 +24,12 @@ pub struct ScopeStats {
     pub fatal: bool,
     /// Lines that the capture lost.
     pub dropped: u64,
+    /// Lines that the first one promises.
+    pub total: Option<u64>,
+    /// How a capture in the background judged itself; since September.
+    pub verdict: Option<String>,
+    /// It does not know how many lines there should be.
+    pub counts_unknown: bool,
     pub limits: Limits,
     pub samples: Vec<Sample>,
 }
@@ -44,6 +55,8 @@ pub struct Sample {
     pub heap: [u64; 2],
     pub edges: Option<[u64; 2]>,
     pub views: u64,
+    /// The number of the run in its process.
+    pub epoch: Option<u64>,
 }
 
 /// A scope that was entered, and left unless the run ended before.
@@ -60,7 +73,8 @@ pub struct Scope {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Taken {
     pub tasks: Use,
-    pub heap: Use,
+    /// `None`: the file is so old that its offsets begin again at 0, and they did inside this scope.
+    pub heap: Option<Use>,
     pub edges: Option<Use>,
 }
 
@@ -78,6 +92,10 @@ struct HeadText {
     version: Option<u32>,
     fatal: bool,
     dropped: u64,
+    total: Option<u64>,
+    collection_verdict: Option<String>,
+    #[serde(default)]
+    counts_unknown: bool,
     task_window_max: [u64; RINGS],
     heap_max: [u64; RINGS],
     dep_pool_max: Option<[u64; RINGS]>,
@@ -97,6 +115,7 @@ struct LineText {
     dep_pool_start: Option<u64>,
     dep_pool_end: Option<u64>,
     tensormap: u64,
+    run_epoch: Option<u64>,
 }
 
 impl ScopeStats {
@@ -115,6 +134,9 @@ impl ScopeStats {
             version: head.version,
             fatal: head.fatal,
             dropped: head.dropped,
+            total: head.total,
+            verdict: head.collection_verdict,
+            counts_unknown: head.counts_unknown,
             limits: Limits {
                 tasks: head.task_window_max,
                 heap: head.heap_max,
@@ -123,6 +145,30 @@ impl ScopeStats {
             },
             samples,
         })
+    }
+
+    /// What is wrong with the file as a whole: lines that are not there, and a capture that does not vouch for itself.
+    pub fn shortcomings(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        if self.dropped > 0 {
+            found.push(format!("{} of its lines were lost during the run", self.dropped));
+        }
+        let lines = self.samples.len() as u64;
+        if let Some(total) = self.total.filter(|&total| total != lines) {
+            found.push(format!("it has {lines} lines of scopes, and its first line says {total}"));
+        }
+        if let Some(verdict) = self.verdict.as_deref().filter(|verdict| !is_whole(verdict)) {
+            found.push(format!("the capture calls itself '{verdict}', which is not whole"));
+        }
+        if self.counts_unknown {
+            found.push("the capture does not know how many lines it should have".to_owned());
+        }
+        found
+    }
+
+    /// Whether some lines are missing, so that an end may stand beside the wrong begin.
+    fn is_short(&self) -> bool {
+        self.dropped > 0 || self.total.is_some_and(|total| total != self.samples.len() as u64)
     }
 
     /// Pairs both ends by nesting, in the order in which scopes were entered.
@@ -170,7 +216,7 @@ impl ScopeStats {
                 }
             }
         }
-        found.filter(|_| self.dropped == 0)
+        found.filter(|_| !self.is_short())
     }
 
     /// The text of the file, in the form of August.
@@ -208,7 +254,11 @@ impl ScopeStats {
                     _ = write!(text, ", \"{name}_start\": {start}, \"{name}_end\": {end}");
                 }
             }
-            _ = writeln!(text, ", \"tensormap\": {}}}", sample.views);
+            _ = write!(text, ", \"tensormap\": {}", sample.views);
+            if let Some(epoch) = sample.epoch {
+                _ = write!(text, ", \"run_epoch\": {epoch}");
+            }
+            text.push_str("}\n");
         }
         text
     }
@@ -238,20 +288,21 @@ impl LineText {
             heap: [self.heap_start, self.heap_end],
             edges: self.dep_pool_start.zip(self.dep_pool_end).map(|(start, end)| [start, end]),
             views: self.tensormap,
+            epoch: self.run_epoch,
         })
     }
 }
 
 fn taken(begin: &Sample, end: &Sample) -> Taken {
-    // Old files let heap offsets wrap: a difference below zero is not known to be one.
     let used = |begin: [u64; 2], end: [u64; 2]| Use {
         high_water: end[1].saturating_sub(begin[0]),
         alive_at_exit: end[1].saturating_sub(end[0]),
         allocated: end[1].saturating_sub(begin[1]),
     };
+    let wrapped = end.heap[1] < begin.heap[0].max(begin.heap[1]).max(end.heap[0]);
     Taken {
         tasks: used(begin.tasks, end.tasks),
-        heap: used(begin.heap, end.heap),
+        heap: (!wrapped).then(|| used(begin.heap, end.heap)),
         edges: begin.edges.zip(end.edges).map(|(begin, end)| used(begin, end)),
     }
 }

@@ -53,10 +53,15 @@ pub struct Times {
     /// Rows of the scheduler that no core has.
     pub without_partner: usize,
     pub streams: Vec<Stream>,
+    /// How each control thread came up and went down, where the file says it.
+    pub lifecycle: Vec<Stream>,
     /// What kinds of phases are called.
     pub kinds: Vec<String>,
     /// Submissions on the device, in the order of the file.
     pub submits: Vec<Submit>,
+    /// Producers and consumers that task objects name. Edges to tasks that were submitted after the producer had ended
+    /// are missing, so this is no graph to judge values by.
+    pub fanout: Vec<(TaskId, TaskId)>,
     pub host: Option<HostTimes>,
 }
 
@@ -92,6 +97,8 @@ pub struct Stream {
     pub id: u32,
     /// Records that the capture lost.
     pub dropped: u64,
+    /// The capture ended before the thread did.
+    pub truncated: bool,
     pub phases: Vec<Phase>,
 }
 
@@ -108,15 +115,27 @@ pub struct Phase {
     pub pops: Option<[u64; 2]>,
     /// Ready tasks for matrix cores, vector cores and mixes, at start and end.
     pub ready: Option<[[u32; 3]; 2]>,
+    pub epoch: Option<u64>,
 }
 
 /// A task or an allocation was submitted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Submit {
     pub index: u64,
-    pub task: TaskId,
+    /// `None`: a step that is of no task, such as the end of a scope.
+    pub task: Option<TaskId>,
     pub start: u64,
     pub end: u64,
+    /// A step of the submission, its place in [`Times::kinds`]; `None`: the whole submission.
+    pub step: Option<u16>,
+    pub epoch: Option<u64>,
+}
+
+impl Submit {
+    /// A whole submission of a task.
+    pub fn new(index: u64, task: TaskId, start: u64, end: u64) -> Submit {
+        Submit { index, task: Some(task), start, end, step: None, epoch: None }
+    }
 }
 
 /// What the host did for a host-built graph, in nanoseconds of its own clock.
@@ -155,6 +174,36 @@ impl Times {
 
     pub fn kind(&self, phase: &Phase) -> &str {
         self.kinds.get(usize::from(phase.kind)).map_or("phase", String::as_str)
+    }
+
+    /// What a step of a submission is called; `submit` for the whole of it.
+    pub fn step(&self, submit: &Submit) -> &str {
+        let step = submit.step.and_then(|step| self.kinds.get(usize::from(step)));
+        step.map_or("submit", |name| name.strip_prefix("orch_").unwrap_or(name))
+    }
+
+    /// The runs of the process that rows are of, ascending; empty if the file does not tell them apart.
+    pub fn epochs(&self) -> Vec<u64> {
+        let mut epochs: Vec<u64> = self.parts.iter().filter_map(|part| part.epoch).collect();
+        epochs.sort_unstable();
+        epochs.dedup();
+        epochs
+    }
+
+    /// Leaves what is of one run, or of no run in particular; returns how many rows were of others.
+    pub(crate) fn keep_epoch(&mut self, epoch: u64) -> usize {
+        let ours = |found: Option<u64>| found.is_none_or(|found| found == epoch);
+        let count = |times: &Times| {
+            let phases: usize = times.streams.iter().map(|stream| stream.phases.len()).sum();
+            times.parts.len() + phases + times.submits.len()
+        };
+        let before = count(self);
+        self.parts.retain(|part| ours(part.epoch));
+        self.submits.retain(|submit| ours(submit.epoch));
+        for stream in &mut self.streams {
+            stream.phases.retain(|phase| ours(phase.epoch));
+        }
+        before - count(self)
     }
 
     /// Whether the core is a matrix or a vector core.

@@ -162,18 +162,20 @@ fn notes(artefacts: &Artefacts) -> Vec<String> {
         .map(|contradiction| format!("{} is not used: {}", contradiction.path.display(), contradiction.how));
     let log = artefacts.log.iter();
     let stalls = log.clone().filter_map(|log| log.stall.as_ref()).map(|report| {
-        format!(
-            "its log says that the run stood still, {}: {}",
-            report.stall.class,
-            report.stall.class.meaning()
-        )
+        format!("its log says that the run stood still, {}: {}", report.class_name(), report.meaning())
     });
     let failures = log.filter(|log| log.stall.is_none()).filter_map(|log| log.failure.as_ref());
-    let failures = failures.map(|failure| {
-        let detail = failure.detail.clone().unwrap_or_else(|| format!("status {}", failure.status));
-        format!("its log says that the run failed: {detail}")
+    let failures = failures.map(|failure| format!("its log says that the run failed: {}", failure.reason()));
+    let scopes = artefacts.source(Kind::Scopes).zip(artefacts.scopes.as_ref());
+    let short = scopes.into_iter().flat_map(|(path, scopes)| {
+        scopes.shortcomings().into_iter().map(move |what| format!("{}: {what}", path.display()))
     });
-    problems.chain(contradictions).chain(stalls).chain(failures).collect()
+    let overwritten = artefacts.may_be_overwritten().then(|| {
+        "its log tells of a run on several chips, and nothing says which chip this directory is of: chips that share a \
+         directory write over each other's files"
+            .to_owned()
+    });
+    problems.chain(contradictions).chain(stalls).chain(failures).chain(short).chain(overwritten).collect()
 }
 
 /// The graph beside the dump, with what dump and times add to it. `None` if there is neither graph nor kernel.

@@ -62,9 +62,9 @@ impl fmt::Display for Holdings {
         }
         write!(f, "; lost: {}", self.lost().join(", "))?;
         if let Some(report) = self.stall() {
-            write!(f, "; its log says {}", report.stall.class)?;
-        } else if let Some(detail) = self.failure().and_then(|failure| failure.detail.as_deref()) {
-            write!(f, "; its log says {detail}")?;
+            write!(f, "; its log says that it stood still ({})", report.class_name())?;
+        } else if let Some(failure) = self.failure() {
+            write!(f, "; its log says {}", failure.reason())?;
         }
         Ok(())
     }

@@ -2,10 +2,10 @@
 
 use std::collections::BTreeMap;
 
-use argus_abi::{CoreType, TaskId};
+use argus_abi::{CoreType, EdgeReason, TaskId};
 use argus_artefacts::path::{self, Cause};
 use argus_artefacts::times::{Part, Times};
-use argus_facts::Graph;
+use argus_facts::{Edge, Graph, TaskInfo};
 use rustc_hash::FxHashMap;
 
 use crate::Capture;
@@ -107,6 +107,8 @@ pub fn timing(capture: &Capture) -> Option<Timing> {
         };
         steps.into_iter().map(step).collect()
     };
+    let fanout = uses_fanout(capture, times).then(|| fanout_graph(times));
+    let graph = graph.or(fanout.as_ref());
     if let Some(graph) = graph {
         timing.longest = steps(path::longest(times, graph));
     }
@@ -114,6 +116,26 @@ pub fn timing(capture: &Capture) -> Option<Timing> {
     timing.shorten = shorten(&timing.observed);
     timing.remarks = remarks(capture, times, graph);
     Some(timing)
+}
+
+/// Whether the only dependencies that are known are those in the times themselves.
+pub fn uses_fanout(capture: &Capture, times: &Times) -> bool {
+    let told = capture.artefacts.deps.is_some() || capture.dump.own_graph().is_some();
+    !told && !times.fanout.is_empty()
+}
+
+/// Dependencies out of the times. They are good for paths and arrows and not for verdicts: some may be missing.
+pub fn fanout_graph(times: &Times) -> Graph {
+    let mut ids: Vec<TaskId> = times.parts.iter().map(|part| part.task).collect();
+    ids.extend(times.fanout.iter().flat_map(|(from, to)| [*from, *to]));
+    ids.sort_unstable();
+    ids.dedup();
+    let edge = |&(from, to): &(TaskId, TaskId)| Edge { from, to, reason: EdgeReason::Overlap };
+    Graph::new(
+        Vec::new(),
+        ids.into_iter().map(TaskInfo::new).collect(),
+        times.fanout.iter().map(edge).collect(),
+    )
 }
 
 /// The kernel of a part: by the graph and the type of its core, since the times do not know it.
@@ -258,7 +280,7 @@ fn shorten(observed: &[PathStep]) -> Vec<Shorten> {
 
 fn remarks(capture: &Capture, times: &Times, graph: Option<&Graph>) -> Vec<String> {
     let mut remarks = Vec::new();
-    if graph.is_none() {
+    if graph.is_none() && !uses_fanout(capture, times) {
         remarks.push(
             "there is no graph: the path follows the cores alone, and no static path is known".to_owned(),
         );
@@ -282,6 +304,22 @@ fn remarks(capture: &Capture, times: &Times, graph: Option<&Graph>) -> Vec<Strin
     let dropped: u64 = times.streams.iter().map(|stream| stream.dropped).sum();
     if dropped > 0 {
         remarks.push(format!("{dropped} records of control threads were lost during the run"));
+    }
+    for stream in times.streams.iter().filter(|stream| stream.truncated) {
+        remarks.push(format!("the records of control thread {} end before the thread did", stream.id));
+    }
+    if let Some(host) =
+        times.host.as_ref().filter(|host| host.capture.as_deref().is_some_and(|how| how != "complete"))
+    {
+        let (how, dropped) = (host.capture.as_deref().unwrap_or_default(), host.dropped);
+        remarks.push(format!("the host's records are '{how}': {dropped} of them were lost"));
+    }
+    if uses_fanout(capture, times) {
+        remarks.push(
+            "there is no deps.json: dependencies are those that the times name, which lack those of tasks that were submitted \
+             after their producer had ended"
+                .to_owned(),
+        );
     }
     remarks
 }

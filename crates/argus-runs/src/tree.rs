@@ -119,7 +119,10 @@ impl RunTree {
             let key = match &capture.identity {
                 Some(identity) => {
                     let (run, slot) = identity.group();
-                    (true, format!("run {run}, task slot {slot}"))
+                    // Each machine counts its own runs: the same numbers of two of them mean two tasks.
+                    let node =
+                        if capture.node.is_empty() { String::new() } else { format!("{}, ", capture.node) };
+                    (true, format!("{node}run {run}, task slot {slot}"))
                 }
                 None => {
                     let program = capture.program.as_deref().unwrap_or("the program");

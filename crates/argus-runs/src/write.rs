@@ -29,8 +29,8 @@ pub enum WriteError {
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Written {
     pub files: Vec<PathBuf>,
-    /// Edges that the reference's graph cannot hold: a write that waits for reads, or between tasks whose arguments
-    /// were not captured.
+    /// Edges that the reference's graph cannot hold: a write that waits for reads or for an earlier write, or between tasks
+    /// whose arguments were not captured.
     pub edges_left_out: usize,
 }
 

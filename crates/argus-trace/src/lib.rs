@@ -92,7 +92,7 @@ pub use crate::check::{Broken, CheckError, CheckReport, FilePlace, check};
 pub use crate::input::{GlobalBuffer, TaskLog};
 pub use crate::machine::{At, Instr, Mnemonic, Path, Role, Track};
 pub use crate::params::{Params, ParamsError};
-pub use crate::run_timeline::{RunTask, RunTimeline, RunTrack, RunWait};
+pub use crate::run_timeline::{RunModel, RunTask, RunTimeline, RunTrack, RunWait};
 pub use crate::schedule::Pair;
 pub use crate::site::Site;
 pub use crate::summary::{

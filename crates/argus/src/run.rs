@@ -95,7 +95,7 @@ pub fn run(args: &RunArgs, registry: &Registry) -> Result<Summary, Failure> {
         if let (Some(target), Some(Timed { times, edges })) = (&target, device.timed()) {
             let name = |func| program.kernels.get(FuncId(func)).map(|entry| entry.name.to_string());
             let timeline = trace::run_timeline::timeline(times, edges, &name);
-            drawn = target.write(&timeline);
+            drawn = target.write(&timeline, &[]);
         }
         ended.map_err(explained)
     });

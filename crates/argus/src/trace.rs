@@ -29,6 +29,16 @@ pub fn trace(args: &TraceArgs, registry: &Registry) -> Result<ExitCode, Failure>
         return check(directory, args.json);
     }
     if names_a_task(args) {
+        // A file that Perfetto opens is of the run: the task is drawn in it, beside its real times.
+        let path = args.what.as_deref().map(Path::new);
+        let in_run = args.output.as_deref().is_some_and(run_timeline::is_target)
+            && args.task.arg_spec.is_none()
+            && path.is_none_or(|path| path.exists() && !argus_replay::Capsule::is_one(path));
+        if in_run {
+            let capture = input::capture(path, Wanted::All)?;
+            let (output, task) = (args.output.as_deref(), Some((args, registry)));
+            return run_timeline::of_capture(&capture, output, args.force, args.json, task);
+        }
         return task::trace(args, registry);
     }
     if let Some(flag) = flag_of_a_task(args) {
@@ -36,7 +46,7 @@ pub fn trace(args: &TraceArgs, registry: &Registry) -> Result<ExitCode, Failure>
             .hint("name a task with --task ID, --kernel NAME or --func-id N".to_owned()));
     }
     let capture = input::capture(args.what.as_deref().map(Path::new), Wanted::All)?;
-    run_timeline::of_capture(&capture, args.output.as_deref(), args.force, args.json)
+    run_timeline::of_capture(&capture, args.output.as_deref(), args.force, args.json, None)
 }
 
 /// A scene and a capsule mean a task even if none is named: they are not the dump of a run.

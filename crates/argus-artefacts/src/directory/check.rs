@@ -8,6 +8,7 @@ use argus_facts::FuncIds;
 
 use super::{Artefacts, Contradiction, Kind};
 use crate::deps::{self, Deps, DepsTask};
+use crate::times::Times;
 
 /// What the dump says of its tasks.
 #[derive(Clone, Debug, Default)]
@@ -40,13 +41,17 @@ impl Artefacts {
         if let Some(how) = self.counters_against_graph() {
             self.put_aside(Kind::Counters, how);
         }
+        if let Some(how) = self.identity_against_place() {
+            self.put_aside(Kind::Identity, how);
+        }
     }
 
     /// Holds the files against the dump, which is what they are beside.
     pub fn hold_against(&mut self, dump: &DumpFacts) {
-        self.inner_in_dump = dump.tasks.keys().any(|id| id.ring() == 1);
-        if let Some(epoch) = dump.epoch {
-            self.keep_epoch(epoch);
+        self.dumped = dump.tasks.keys().copied().collect();
+        match dump.epoch {
+            Some(epoch) => self.keep_epoch(epoch),
+            None => self.without_epoch(),
         }
         if let Some(how) = self.graph_against(dump) {
             self.put_aside(Kind::Graph, how);
@@ -72,11 +77,17 @@ impl Artefacts {
         let told = |left_out: usize| {
             format!("{left_out} of its rows are of other runs than run {epoch}, that of the dump")
         };
-        let mut left_out = [(Kind::Times, 0, 0), (Kind::Counters, 0, 0)];
+        let mut left_out = [(Kind::Times, 0, 0), (Kind::Counters, 0, 0), (Kind::Scopes, 0, 0)];
         if let Some(times) = &mut self.times {
-            let before = times.parts.len();
-            times.parts.retain(|part| !of_others(part.epoch));
-            left_out[0] = (Kind::Times, before - times.parts.len(), times.parts.len());
+            let rows = times.keep_epoch(epoch);
+            left_out[0] = (Kind::Times, rows, times.parts.len());
+        }
+        if let Some(scopes) = &mut self.scopes {
+            let before = scopes.samples.len();
+            scopes.samples.retain(|sample| !of_others(sample.epoch));
+            let rows = before - scopes.samples.len();
+            scopes.total = scopes.total.map(|total| total.saturating_sub(rows as u64));
+            left_out[2] = (Kind::Scopes, rows, scopes.samples.len());
         }
         if let Some(counters) = &mut self.counters {
             let before = counters.rows.len();
@@ -93,6 +104,24 @@ impl Artefacts {
         }
     }
 
+    /// Rows of several runs, and a dump that does not say which it is of: task ids would mean two tasks.
+    fn without_epoch(&mut self) {
+        let told = |epochs: &[u64]| {
+            format!("it has rows of {} runs, and the dump does not say which is its own", epochs.len())
+        };
+        let timed = self.times.as_ref().map(Times::epochs).filter(|epochs| epochs.len() > 1);
+        if let Some(epochs) = timed {
+            self.put_aside(Kind::Times, told(&epochs));
+        }
+        let rows = self.counters.iter().flat_map(|counters| &counters.rows);
+        let mut counted: Vec<u64> = rows.filter_map(|row| row.epoch).collect();
+        counted.sort_unstable();
+        counted.dedup();
+        if counted.len() > 1 {
+            self.put_aside(Kind::Counters, told(&counted));
+        }
+    }
+
     fn put_aside(&mut self, kind: Kind, how: String) {
         let at = self.found.iter().position(|found| found.kind == kind);
         let path = at.map(|at| self.found.remove(at).path).unwrap_or_default();
@@ -101,8 +130,17 @@ impl Artefacts {
             Kind::Graph => self.deps = None,
             Kind::Times => self.times = None,
             Kind::Counters => self.counters = None,
-            _ => {}
+            Kind::Scopes => self.scopes = None,
+            Kind::Identity => self.identity = None,
+            Kind::Names | Kind::HostPhases | Kind::Log | Kind::Program => {}
         }
+    }
+
+    /// An identity that was written for another directory pairs this one with the wrong captures.
+    fn identity_against_place(&self) -> Option<String> {
+        let identity = self.identity.as_ref()?;
+        let place = crate::ranks::place(&self.directory)?;
+        identity.against(place.0, place.1)
     }
 
     fn graph_against(&self, dump: &DumpFacts) -> Option<String> {

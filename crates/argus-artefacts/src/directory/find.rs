@@ -22,7 +22,7 @@ const LARGEST: u64 = 4 << 30;
 /// Files of a directory that are looked at.
 const MOST_FILES: usize = 1000;
 /// Directories above a capture in which a front end's kernels or a host's log may lie.
-const LEVELS_UP: usize = 3;
+const LEVELS_UP: usize = 5;
 
 /// Keys that tell what a JSON file is.
 #[derive(Default, Deserialize)]
@@ -91,8 +91,19 @@ fn by_content(name: &str, text: &[u8]) -> Option<Kind> {
             }
         }
         "csv" => text.starts_with(b"thread_id,").then_some(Kind::Counters),
+        // Users keep the log under a name of their own.
+        _ if LOG_ENDINGS.contains(&ending) => is_log(text).then_some(Kind::Log),
         _ => None,
     }
+}
+
+/// Endings under which users keep what a run wrote to its error stream.
+const LOG_ENDINGS: [&str; 3] = ["txt", "err", "out"];
+
+/// Whether a text has lines that only a run writes.
+fn is_log(text: &[u8]) -> bool {
+    let marks: [&[u8]; 4] = [b"[STRACE] ", b"sched_error_code=", b"[STALL ", b"[CLOCK_ANCHOR] "];
+    marks.iter().any(|mark| text.windows(mark.len()).any(|window| window == *mark))
 }
 
 pub(super) fn read(directory: &Path, kinds: &[Kind]) -> Artefacts {
@@ -135,8 +146,9 @@ fn files_of(directory: &Path) -> Vec<PathBuf> {
 fn wanted(path: &Path) -> bool {
     let name = name_of(path);
     // What the reference's converters make of these files can be a hundred times as long.
-    let made = ["merged_swimlane", "l3_swimlane", "CPM_", "args_dump", "tensor_dump"];
-    let known_ending = [".json", ".jsonl", ".csv", ".log"].iter().any(|ending| name.ends_with(ending));
+    let made = ["merged_swimlane", "l3_swimlane", "CPM_", "args_dump", "tensor_dump", "deps_viewer"];
+    let ending = path.extension().and_then(OsStr::to_str).unwrap_or("");
+    let known_ending = ["json", "jsonl", "csv", "log"].contains(&ending) || LOG_ENDINGS.contains(&ending);
     known_ending && !name.starts_with('.') && !made.iter().any(|start| name.starts_with(start))
 }
 

@@ -14,10 +14,47 @@ pub(super) struct ClockAnchors {
 #[derive(Deserialize)]
 struct Sample {
     position: String,
-    host_before_ns: u64,
-    host_after_ns: u64,
-    device_cycles: u64,
+    /// A sample that failed may lack what it should have measured.
+    host_before_ns: Option<u64>,
+    host_after_ns: Option<u64>,
+    device_cycles: Option<u64>,
     error: Option<serde::de::IgnoredAny>,
+}
+
+impl Sample {
+    /// The moment in the middle, and the round trip.
+    fn anchor(&self) -> Option<(Anchor, u64)> {
+        let (before, after) = self.host_before_ns.zip(self.host_after_ns)?;
+        let round_trip = after.checked_sub(before).filter(|_| self.error.is_none())?;
+        Some((Anchor { host_ns: before + round_trip / 2, device: self.device_cycles? }, round_trip))
+    }
+}
+
+/// What the converter of September adds: one anchor and how far it may be off.
+#[derive(Deserialize)]
+pub(super) struct ClockAlignment {
+    status: String,
+    device_anchor_cycles: Option<u64>,
+    host_anchor_ns: Option<u64>,
+    host_anchor_min_ns: Option<u64>,
+    host_anchor_max_ns: Option<u64>,
+}
+
+impl ClockAlignment {
+    pub(super) fn alignment(&self) -> Alignment {
+        let anchor = self.device_anchor_cycles.zip(self.host_anchor_ns).filter(|_| self.status == "bounded");
+        let Some((device, host_ns)) = anchor else {
+            return Alignment::NotAligned { why: "the converter found no alignment of the clocks" };
+        };
+        let least = self.host_anchor_min_ns.unwrap_or(host_ns);
+        let most = self.host_anchor_max_ns.unwrap_or(host_ns);
+        if !(least..=most).contains(&host_ns) {
+            return Alignment::NotAligned { why: "the anchor of the clocks lies outside its own bounds" };
+        }
+        let anchor = Anchor { host_ns, device };
+        let uncertainty_ns = (host_ns - least).max(most - host_ns);
+        Alignment::Aligned { first: anchor, last: anchor, uncertainty_ns }
+    }
 }
 
 /// One moment on both clocks.
@@ -48,9 +85,15 @@ impl Alignment {
         let Alignment::Aligned { first, last, .. } = *self else { return None };
         let ns = |ticks: u64| i128::from(ticks) * 1_000_000_000 / i128::from(clock_hz.max(1));
         let span = i128::from(last.device - first.device);
+        // One anchor says nothing of drift, and device time may lie on either side of it.
+        if span == 0 {
+            let ns =
+                (i128::from(device) - i128::from(first.device)) * 1_000_000_000 / i128::from(clock_hz.max(1));
+            return u64::try_from(i128::from(first.host_ns) + ns).ok();
+        }
         let elapsed = device.checked_sub(first.device)?;
         let drift = i128::from(last.host_ns) - i128::from(first.host_ns) - ns(last.device - first.device);
-        let correction = if span > 0 { drift * i128::from(elapsed) / span } else { 0 };
+        let correction = drift * i128::from(elapsed) / span;
         u64::try_from(i128::from(first.host_ns) + ns(elapsed) + correction).ok()
     }
 }
@@ -58,17 +101,8 @@ impl Alignment {
 impl ClockAnchors {
     pub(super) fn alignment(&self, times: &Times) -> Alignment {
         let best = |position: &str| {
-            let good = |sample: &&Sample| {
-                sample.position == position
-                    && sample.error.is_none()
-                    && sample.host_before_ns <= sample.host_after_ns
-            };
-            let best = self.samples.iter().filter(good).min_by_key(|s| s.host_after_ns - s.host_before_ns)?;
-            let round_trip = best.host_after_ns - best.host_before_ns;
-            Some((
-                Anchor { host_ns: best.host_before_ns + round_trip / 2, device: best.device_cycles },
-                round_trip,
-            ))
+            let there = self.samples.iter().filter(|sample| sample.position == position);
+            there.filter_map(Sample::anchor).min_by_key(|&(_, round_trip)| round_trip)
         };
         let (Some((first, there)), Some((last, back))) =
             (best("pre_host_orchestration"), best("post_device_execution"))

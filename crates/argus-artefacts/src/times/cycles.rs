@@ -8,7 +8,7 @@ use rustc_hash::FxHashMap;
 use serde::Deserialize;
 use serde::de::{Deserializer, Error, SeqAccess, Visitor};
 
-use super::align::ClockAnchors;
+use super::align::{ClockAlignment, ClockAnchors};
 use super::objects::threads;
 use super::{HostTimes, Part, Phase, Stream, Submit, Times, TimesForm, Upload};
 use crate::ArtefactError;
@@ -29,6 +29,8 @@ pub(super) struct Cycles {
     #[serde(default)]
     aicpu_orchestrator_phases: Vec<Vec<SubmitObject>>,
     #[serde(default)]
+    aicpu_lifecycle_records: Vec<serde_json::Map<String, serde_json::Value>>,
+    #[serde(default)]
     host_orchestrator_phases: Vec<Vec<HostSubmitObject>>,
     #[serde(default)]
     host_device_uploads: Vec<UploadObject>,
@@ -46,6 +48,7 @@ struct Metadata {
     orchestrator_source: Option<String>,
     host_capture: Option<HostCapture>,
     clock_anchors: Option<ClockAnchors>,
+    clock_alignment: Option<ClockAlignment>,
 }
 
 #[derive(Deserialize)]
@@ -79,6 +82,16 @@ struct StreamObject {
 struct StreamCapture {
     #[serde(default)]
     dropped: u64,
+    /// A number or a yes, from one month to the next.
+    truncated: Option<serde_json::Value>,
+}
+
+impl StreamCapture {
+    fn is_truncated(&self) -> bool {
+        use serde_json::Value;
+        !matches!(&self.truncated, None | Some(Value::Null | Value::Bool(false)))
+            && self.truncated.as_ref().and_then(Value::as_u64) != Some(0)
+    }
 }
 
 #[derive(Deserialize)]
@@ -104,22 +117,24 @@ struct PhaseObject {
     pop_miss: Option<u64>,
     shared_at_start: Option<[u32; 3]>,
     shared_at_end: Option<[u32; 3]>,
+    run_epoch: Option<u64>,
 }
 
 #[derive(Deserialize)]
 struct SubmitObject {
     #[serde(default)]
     submit_idx: u64,
-    task_id: Wide,
+    task_id: Option<Wide>,
     start_cycles: u64,
     end_cycles: u64,
+    run_epoch: Option<u64>,
 }
 
 #[derive(Deserialize)]
 struct HostSubmitObject {
     #[serde(default)]
     submit_idx: u64,
-    task_id: Wide,
+    task_id: Option<Wide>,
     start_host_ns: u64,
     end_host_ns: u64,
 }
@@ -188,27 +203,37 @@ impl Cycles {
         };
         join(&mut times, &self.aicore_tasks, scheduled)?;
         for (number, phases) in self.aicpu_scheduler_phases.iter().enumerate() {
-            let stream = stream(&mut times, number as u32, 0, phases, &[])?;
+            let stream = stream(&mut times, number as u32, phases, &[])?;
             times.streams.push(stream);
         }
         for object in self.scheduler_records.iter().flat_map(|records| &records.streams) {
-            let dropped = object.capture.as_ref().map_or(0, |capture| capture.dropped);
-            let stream = stream(&mut times, object.scheduler_id, dropped, &object.records, &object.metrics)?;
+            let mut stream = stream(&mut times, object.scheduler_id, &object.records, &object.metrics)?;
+            stream.dropped = object.capture.as_ref().map_or(0, |capture| capture.dropped);
+            stream.truncated = object.capture.as_ref().is_some_and(StreamCapture::is_truncated);
             times.streams.push(stream);
         }
+        for (number, object) in self.aicpu_lifecycle_records.iter().enumerate() {
+            let stream = lifecycle(&mut times, number, object)?;
+            times.lifecycle.push(stream);
+        }
+        let id = |id: Option<Wide>| id.map(|id| TaskId::from_raw(id.0));
         times.submits = (self.aicpu_orchestrator_phases.iter().flatten())
             .map(|submit| Submit {
                 index: submit.submit_idx,
-                task: TaskId::from_raw(submit.task_id.0),
+                task: id(submit.task_id),
                 start: submit.start_cycles,
                 end: submit.end_cycles,
+                step: None,
+                epoch: submit.run_epoch,
             })
             .collect();
         let host = self.host_orchestrator_phases.iter().flatten().map(|submit| Submit {
             index: submit.submit_idx,
-            task: TaskId::from_raw(submit.task_id.0),
+            task: id(submit.task_id),
             start: submit.start_host_ns,
             end: submit.end_host_ns,
+            step: None,
+            epoch: None,
         });
         let submits: Vec<Submit> = host.collect();
         let uploads = self.host_device_uploads.into_iter().map(|upload| Upload {
@@ -220,7 +245,9 @@ impl Cycles {
         let uploads: Vec<Upload> = uploads.collect();
         let capture = self.metadata.host_capture;
         if !submits.is_empty() || !uploads.is_empty() || capture.is_some() {
-            let alignment = self.metadata.clock_anchors.map(|anchors| anchors.alignment(&times));
+            let bounded = self.metadata.clock_alignment.map(|alignment| alignment.alignment());
+            let anchors = self.metadata.clock_anchors;
+            let alignment = anchors.map(|anchors| anchors.alignment(&times)).or(bounded);
             times.host = Some(HostTimes {
                 submits,
                 uploads,
@@ -310,11 +337,10 @@ fn join(times: &mut Times, cores: &[Row], scheduled: &[Row]) -> Result<(), Artef
 fn stream(
     times: &mut Times,
     id: u32,
-    dropped: u64,
     records: &[PhaseObject],
     metrics: &[MetricObject],
 ) -> Result<Stream, ArtefactError> {
-    let mut stream = Stream { id, dropped, phases: Vec::with_capacity(records.len()) };
+    let mut stream = Stream { id, phases: Vec::with_capacity(records.len()), ..Stream::default() };
     for record in records {
         stream.phases.push(Phase {
             kind: times.kind_number(&record.kind)?,
@@ -325,6 +351,7 @@ fn stream(
             task: record.task_id.map(|id| TaskId::from_raw(id.0)),
             pops: record.pop_hit.zip(record.pop_miss).map(|(hit, miss)| [hit, miss]),
             ready: record.shared_at_start.zip(record.shared_at_end).map(|(start, end)| [start, end]),
+            epoch: record.run_epoch,
         });
     }
     for (index, metric) in metrics.iter().enumerate() {
@@ -342,5 +369,40 @@ fn stream(
         let ready = metric.shared_at_start.zip(metric.shared_at_end);
         phase.ready = ready.map(|(start, end)| [start, end]).or(phase.ready);
     }
+    Ok(stream)
+}
+
+/// How a control thread came up and went down: pairs of keys that begin alike. A pair that lacks an end, or whose end
+/// is before its start, is of something that did not happen.
+fn lifecycle(
+    times: &mut Times,
+    number: usize,
+    object: &serde_json::Map<String, serde_json::Value>,
+) -> Result<Stream, ArtefactError> {
+    let at = |key: String| object.get(&key)?.as_u64().filter(|&tick| tick > 0);
+    let thread =
+        ["thread_id", "thread", "scheduler_id"].into_iter().find_map(|key| object.get(key)?.as_u64());
+    let id = thread.and_then(|thread| u32::try_from(thread).ok()).unwrap_or(number as u32);
+    let mut stream = Stream { id, ..Stream::default() };
+    for key in object.keys() {
+        let Some(name) = key.strip_suffix("_start_cycles") else { continue };
+        let end = at(format!("{name}_complete_cycles")).or_else(|| at(format!("{name}_end_cycles")));
+        let Some((start, end)) = at(key.clone()).zip(end).filter(|(start, end)| start <= end) else {
+            continue;
+        };
+        let kind = times.kind_number(name)?;
+        stream.phases.push(Phase {
+            kind,
+            start,
+            end,
+            loop_iter: 0,
+            tasks: 0,
+            task: None,
+            pops: None,
+            ready: None,
+            epoch: None,
+        });
+    }
+    stream.phases.sort_by_key(|phase| (phase.start, std::cmp::Reverse(phase.end)));
     Ok(stream)
 }

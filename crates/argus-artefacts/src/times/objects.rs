@@ -38,6 +38,8 @@ struct TaskObject {
     dispatch_time_us: f64,
     #[serde(default)]
     finish_time_us: f64,
+    #[serde(default)]
+    fanout: Vec<Wide>,
 }
 
 #[derive(Deserialize)]
@@ -59,8 +61,12 @@ struct SubmitObject {
     end_time_us: f64,
     #[serde(default)]
     submit_idx: u64,
-    task_id: Wide,
+    task_id: Option<Wide>,
+    phase: Option<String>,
 }
+
+/// The phase that is a whole submission; others are steps of one.
+const WHOLE_SUBMIT: &str = "orch_submit";
 
 /// Nanoseconds of a time in microseconds.
 fn ticks(what: &'static str, index: usize, field: &'static str, us: f64) -> Result<u64, ArtefactError> {
@@ -74,7 +80,7 @@ impl Objects {
     pub(super) fn times(self) -> Result<Times, ArtefactError> {
         let mut times = Times {
             form: TimesForm::Objects,
-            level: self.l2_swimlane_level.or(self.l2_perf_level).or(self.version),
+            level: self.level(),
             clock_hz: CLOCK_HZ,
             core_threads: threads(&self.core_to_thread),
             ..Times::default()
@@ -108,7 +114,12 @@ impl Objects {
                 finish: seen.then(|| at("finish_time_us", task.finish_time_us)).transpose()?,
                 epoch: None,
             });
+            let from = TaskId::from_raw(task.task_id.0);
+            times.fanout.extend(task.fanout.iter().map(|to| (from, TaskId::from_raw(to.0))));
         }
+        // Each part of a task repeats the consumers of the task.
+        times.fanout.sort_unstable();
+        times.fanout.dedup();
         // Cores that ran nothing have no row that says what they are.
         if let Some(last) = types.iter().rposition(Option::is_some) {
             let fill =
@@ -127,19 +138,35 @@ impl Objects {
                     task: None,
                     pops: phase.pop_hit.zip(phase.pop_miss).map(|(hit, miss)| [hit, miss]),
                     ready: None,
+                    epoch: None,
                 });
             }
             times.streams.push(stream);
         }
         for (index, submit) in self.aicpu_orchestrator_phases.iter().flatten().enumerate() {
+            let step = submit.phase.as_deref().filter(|phase| *phase != WHOLE_SUBMIT);
+            let step = step.map(|step| times.kind_number(step)).transpose()?;
             times.submits.push(Submit {
                 index: submit.submit_idx,
-                task: TaskId::from_raw(submit.task_id.0),
+                task: submit.task_id.map(|id| TaskId::from_raw(id.0)),
                 start: ticks("submission", index, "start_time_us", submit.start_time_us)?,
                 end: ticks("submission", index, "end_time_us", submit.end_time_us)?,
+                step,
+                epoch: None,
             });
         }
         Ok(times)
+    }
+
+    /// How much was recorded. `version` was the level for some weeks; before that 2 meant that phases are there, which
+    /// level 2 does not have.
+    fn level(&self) -> Option<u32> {
+        let told = self.l2_swimlane_level.or(self.l2_perf_level);
+        let phases = !self.aicpu_scheduler_phases.is_empty() || !self.aicpu_orchestrator_phases.is_empty();
+        told.or(match self.version {
+            Some(2) if phases => Some(if self.aicpu_orchestrator_phases.is_empty() { 3 } else { 4 }),
+            other => other,
+        })
     }
 }
 

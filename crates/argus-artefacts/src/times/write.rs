@@ -38,21 +38,37 @@ impl Times {
         } else {
             text.push_str("], \"aicpu_tasks\": [");
             rows(&mut text, scheduled);
-            text.push_str("], \"aicpu_scheduler_phases\": [");
-            self.phase_lists(&mut text);
             text.push(']');
+            if self.level.is_none_or(|level| level >= 3) {
+                text.push_str(", \"aicpu_scheduler_phases\": [");
+                self.phase_lists(&mut text);
+                text.push(']');
+            }
         }
+        // The lists of a level that was not recorded are absent, not empty.
+        if self.level.is_none_or(|level| level >= 4) {
+            self.submissions(&mut text);
+        }
+        text.push_str("}\n");
+        text
+    }
+
+    fn submissions(&self, text: &mut String) {
         text.push_str(", \"aicpu_orchestrator_phases\": [[");
         for (number, submit) in self.submits.iter().enumerate() {
             let comma = if number > 0 { ", " } else { "" };
-            let (index, task, start, end) = (submit.index, submit.task.raw(), submit.start, submit.end);
-            _ = write!(
-                text,
-                "{comma}{{\"submit_idx\": {index}, \"task_id\": {task}, \"start_cycles\": {start}, \"end_cycles\": {end}}}"
-            );
+            let (index, start, end) = (submit.index, submit.start, submit.end);
+            _ = write!(text, "{comma}{{\"submit_idx\": {index}");
+            if let Some(task) = submit.task {
+                _ = write!(text, ", \"task_id\": {}", task.raw());
+            }
+            _ = write!(text, ", \"start_cycles\": {start}, \"end_cycles\": {end}");
+            if self.form == TimesForm::Epochs {
+                _ = write!(text, ", \"run_epoch\": {}", submit.epoch.unwrap_or(1));
+            }
+            text.push('}');
         }
-        text.push_str("]]}\n");
-        text
+        text.push_str("]]");
     }
 
     fn core_row(&self, part: &Part) -> Vec<u64> {
@@ -93,7 +109,7 @@ impl Times {
                 "{comma}{{\"producer\": \"aicpu\", \"scheduler_id\": {id}, \"worker_id\": {id}, \"core_type\": \"aicpu\", \
                  \"physical_core_id\": null, \"capture\": {{\"committed\": {committed}, \"dropped\": {dropped}, \
                  \"truncated\": {}}}, \"records\": [",
-                dropped > 0
+                stream.truncated
             );
             self.phases(text, stream, true);
             text.push_str("], \"metrics\": []}");
@@ -127,7 +143,7 @@ impl Times {
                 );
             }
             if epochs {
-                text.push_str(", \"run_epoch\": 1");
+                _ = write!(text, ", \"run_epoch\": {}", phase.epoch.unwrap_or(1));
             }
             text.push('}');
         }

@@ -102,6 +102,8 @@ fn rows_of_another_run_of_the_same_process_are_left_out() {
     times.form = argus_artefacts::times::TimesForm::Epochs;
     times.parts.iter_mut().for_each(|part| part.epoch = Some(7));
     times.parts[1].epoch = Some(6);
+    times.streams[0].phases[0].epoch = Some(7);
+    times.submits[0].epoch = Some(7);
     fs::write(home.path().join("chip_swimlane_records.json"), times.text()).unwrap();
     let against = |epoch| {
         let mut read = Artefacts::read(home.path());
@@ -113,6 +115,6 @@ fn rows_of_another_run_of_the_same_process_are_left_out() {
     };
     let one = vec!["1 of its rows are of other runs than run 7, that of the dump".to_owned()];
     assert_eq!(against(7), (Some(4), one));
-    let all = vec!["5 of its rows are of other runs than run 9, that of the dump".to_owned()];
+    let all = vec!["7 of its rows are of other runs than run 9, that of the dump".to_owned()];
     assert_eq!(against(9), (None, all));
 }

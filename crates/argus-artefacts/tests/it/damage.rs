@@ -179,5 +179,5 @@ fn scopes_are_paired_by_nesting() {
     assert_eq!(scopes[0].taken, None, "the run ended inside it");
     let taken = scopes[1].taken.unwrap();
     assert_eq!(taken.tasks, Use { high_water: 7, alive_at_exit: 5, allocated: 6 });
-    assert_eq!(taken.heap, Use { high_water: 1200, alive_at_exit: 1100, allocated: 1000 });
+    assert_eq!(taken.heap, Some(Use { high_water: 1200, alive_at_exit: 1100, allocated: 1000 }));
 }

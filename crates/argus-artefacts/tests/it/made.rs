@@ -87,6 +87,7 @@ pub fn times() -> Times {
         task: Some(id(2)),
         pops: Some([1, 2]),
         ready: Some([[1, 0, 0], [0, 0, 0]]),
+        epoch: None,
     };
     Times {
         level: Some(4),
@@ -101,11 +102,11 @@ pub fn times() -> Times {
             part(2, id(3), 1, 510, 590),
         ],
         streams: vec![
-            Stream { id: 0, dropped: 0, phases: vec![phase] },
+            Stream { id: 0, phases: vec![phase], ..Stream::default() },
             Stream { id: 1, ..Stream::default() },
         ],
         kinds: vec!["dispatch".to_owned()],
-        submits: vec![Submit { index: 0, task: id(0), start: 50, end: 60 }],
+        submits: vec![Submit::new(0, id(0), 50, 60)],
         ..Times::default()
     }
 }

@@ -94,11 +94,12 @@ fn a_stalled_run_is_read_with_its_class() {
     let Some(samples) = samples() else { return };
     let read = Artefacts::read(&samples.join("august-a2a3sim-trb-hang"));
     let log = read.log.unwrap();
-    let stall = log.stall.unwrap();
-    assert_eq!(stall.stall.class, StallClass::RunningStalled);
-    assert_eq!((stall.stall.completed, stall.stall.submitted), (3, 5));
-    assert_eq!(stall.stall.task.unwrap().to_string(), "0x0000000100000002");
-    assert_eq!((stall.stall.core, stall.thread, stall.idle_iterations), (Some(8), Some(0), Some(38556)));
+    let report = log.stall.unwrap();
+    let stall = report.stall.unwrap();
+    assert_eq!(stall.class, StallClass::RunningStalled);
+    assert_eq!((stall.completed, stall.submitted), (3, 5));
+    assert_eq!(stall.task.unwrap().to_string(), "0x0000000100000002");
+    assert_eq!((stall.core, report.thread, report.idle_iterations), (Some(8), Some(0), Some(38556)));
     let failure = log.failure.unwrap();
     assert_eq!((failure.scheduler_code, failure.status), (100, -100));
     assert!(failure.detail.unwrap().starts_with("sched_error_code=100 SCHEDULER_TIMEOUT"));

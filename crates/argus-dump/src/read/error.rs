@@ -107,7 +107,9 @@ pub enum PayloadError {
     #[error("record {record} was captured without its payload")]
     NotKept { record: usize },
 
-    #[error("the payload of record {record} was overwritten on the device before it could be collected")]
+    #[error(
+        "the payload of record {record} was overwritten on the device, or given up by the host, before it could be collected"
+    )]
     Overwritten { record: usize },
 
     #[error("record {record} has its payload in {}, which cannot be read", path.display())]

@@ -67,11 +67,23 @@ impl Listed {
         }
     }
 
+    /// What a capture in the background says against itself.
+    pub(super) fn self_doubt(&self) -> Vec<String> {
+        let verdict = self.head.verdict.as_deref();
+        let bad = verdict.filter(|verdict| !matches!(*verdict, "published" | "published_empty"));
+        let bad = bad.map(|verdict| format!("the capture calls itself '{verdict}', which is not whole"));
+        let unknown = self.head.counts_unknown;
+        let unknown = unknown.then(|| "the capture does not know how many records it should have".to_owned());
+        bad.into_iter().chain(unknown).collect()
+    }
+
     /// Counted from the entries, and more only if the head says so.
     pub(super) fn losses(&self) -> Losses {
         let count = |flag| self.rows.iter().filter(|row| row.has(flag)).count() as u64;
         let claims = &self.head.claims;
+        let dropped_records = self.head.losses.dropped_records.saturating_add(self.head.metadata_discarded);
         Losses {
+            dropped_records,
             overwritten: count(flag::OVERWRITTEN).max(claims.overwritten.unwrap_or(0)),
             truncated: count(flag::TRUNCATED).max(claims.truncated.unwrap_or(0)),
             ..self.head.losses.clone()

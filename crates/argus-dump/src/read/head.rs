@@ -25,6 +25,11 @@ pub(crate) struct Head {
     /// Only our own manifests have one.
     pub(super) schema: Option<String>,
     pub(super) timestamp: bool,
+    /// How a capture in the background judged itself; since September.
+    pub(super) verdict: Option<String>,
+    pub(super) counts_unknown: bool,
+    /// Records of which not even the description was kept.
+    pub(super) metadata_discarded: u64,
 }
 
 /// Counts in the head, as far as they are there.
@@ -37,6 +42,7 @@ pub(crate) struct Claims {
     pub(crate) output: Option<u64>,
     pub(crate) inout: Option<u64>,
     pub(crate) truncated: Option<u64>,
+    /// Payloads that were lost: overwritten on the device, since September given up by the host.
     pub(crate) overwritten: Option<u64>,
 }
 
@@ -51,6 +57,8 @@ enum HeadField {
     Schema,
     Text(fn(&mut Head) -> &mut String),
     Error,
+    Verdict,
+    CountsUnknown,
     Skipped,
     List(ListName),
 }
@@ -75,6 +83,10 @@ const HEAD: &[(&str, HeadField)] = &[
     ("dropped_bytes", HeadField::Loss(|head| &mut head.losses.dropped_bytes)),
     ("dropped_overwrite", HeadField::Count(|head| &mut head.claims.overwritten)),
     ("bin_file", HeadField::BinFile),
+    ("host_discarded_args", HeadField::Count(|head| &mut head.claims.overwritten)),
+    ("metadata_discarded_records", HeadField::Loss(|head| &mut head.metadata_discarded)),
+    ("counts_unknown", HeadField::CountsUnknown),
+    ("collection_verdict", HeadField::Verdict),
     ("schema", HeadField::Schema),
     ("run_id", HeadField::Text(|head| &mut head.run.run_id)),
     ("scene", HeadField::Text(|head| &mut head.run.scene)),
@@ -195,6 +207,8 @@ impl Head {
             HeadField::BinFile => self.bin_file = Some(bin_file(token)?),
             HeadField::Schema => self.schema = Some(token.text()?.to_owned()),
             HeadField::Text(place) => *place(self) = token.text()?.to_owned(),
+            HeadField::Verdict => self.verdict = Some(token.text()?.to_owned()),
+            HeadField::CountsUnknown => self.counts_unknown = matches!(token, Token::Bool(true)),
             HeadField::Error => self.run.error = Some(token.text()?.to_owned()),
             HeadField::BinFormat | HeadField::Skipped | HeadField::List(_) => {}
         }

@@ -57,8 +57,8 @@ fn tensor(dump: &Dump, record: &Record, findings: &mut Findings) {
         return;
     };
     if record.overwritten {
-        findings.loss("payloads that were overwritten", index, || {
-            "its payload was overwritten on the device before it could be collected".to_owned()
+        findings.loss("payloads that were lost", index, || {
+            "its payload was lost before it could be collected".to_owned()
         });
     } else if record.bin_size == 0 && bytes > 0 {
         without_payload(dump, record, findings);

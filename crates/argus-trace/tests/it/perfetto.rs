@@ -176,7 +176,7 @@ fn run() -> RunTimeline {
 fn a_run_is_drawn_for_perfetto() {
     let dir = tempfile::tempdir().unwrap();
     let path = dir.path().join("run.pftrace");
-    run().write_pftrace(&path).unwrap();
+    run().write_pftrace(&path, &[]).unwrap();
     let decoded = decode(&path);
     let slice = |track: [&str; 2],
                  name: &str,
@@ -223,7 +223,7 @@ fn a_run_as_chrome_events_text_by_text() {
     small.tracks.truncate(2);
     small.tracks[1].tasks.truncate(1);
     small.tracks[0].tasks.truncate(1);
-    small.write_json(&path).unwrap();
+    small.write_json(&path, &[]).unwrap();
     let text = std::fs::read_to_string(&path).unwrap();
     let lines = [
         r#"{"ph":"M","name":"process_name","pid":1,"tid":0,"args":{"name":"cores"}}"#,
@@ -238,6 +238,6 @@ fn a_run_as_chrome_events_text_by_text() {
         r#"{"ph":"f","name":"flow","cat":"flow","id":1,"bp":"e","pid":1,"tid":2,"ts":0.599999}"#,
     ];
     assert_eq!(text, format!(r#"{{"displayTimeUnit":"ns","traceEvents":[{}]}}"#, lines.join(",")));
-    let error = with_causes(&small.write_json(&dir.path().join("no/such/run.json")).unwrap_err());
+    let error = with_causes(&small.write_json(&dir.path().join("no/such/run.json"), &[]).unwrap_err());
     assert!(error.starts_with("cannot write "), "{error}");
 }

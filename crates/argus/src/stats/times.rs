@@ -217,12 +217,13 @@ fn scopes(capture: &Capture) -> Value {
             "depth": scope.depth,
             "ring": scope.ring,
             "tasks": scope.taken.map(|taken| taken.tasks.high_water),
-            "heap": scope.taken.map(|taken| taken.heap.high_water),
+            "heap": scope.taken.and_then(|taken| taken.heap).map(|heap| heap.high_water),
         })
     };
     json!({
         "fatal": stats.fatal,
         "dropped": stats.dropped,
+        "shortcomings": stats.shortcomings(),
         "scopes": stats.scopes().into_iter().map(scope).collect::<Vec<_>>(),
     })
 }

@@ -1,19 +1,30 @@
 //! From the times of a run to a file for Perfetto: which core ran which task when, and what waited.
+//!
+//! | file | subject |
+//! |---|---|
+//! | this one | times of a dump of ours |
+//! | `recorded` | swimlane records of the reference |
+//! | `model` | the model of one task, beside the real times |
 
+mod model;
 mod recorded;
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use anyhow::anyhow;
 use argus_abi::{Member, Stage, TaskId};
 use argus_dump::read::Dump;
 use argus_facts::{CaptureWait, CoreTimes, Edge, RunTimes};
 use argus_runs::Capture;
-use argus_trace::{RunTask, RunTimeline, RunTrack, RunWait};
+use argus_scene::Registry;
+use argus_trace::{RunModel, RunTask, RunTimeline, RunTrack, RunWait};
 use serde_json::json;
 
+use self::model::Modelled;
+use crate::cli::TraceArgs;
 use crate::failure::Failure;
 use crate::output::{self, NOTE};
 use crate::schema;
@@ -45,27 +56,36 @@ impl Target {
         &self.path
     }
 
-    pub fn write(&self, timeline: &RunTimeline) -> Result<(), Failure> {
+    pub fn write(&self, timeline: &RunTimeline, models: &[RunModel<'_>]) -> Result<(), Failure> {
         let written = match self.native {
-            true => timeline.write_pftrace(&self.path),
-            false => timeline.write_json(&self.path),
+            true => timeline.write_pftrace(&self.path, models),
+            false => timeline.write_json(&self.path, models),
         };
         written.map_err(Failure::failed)
     }
 }
 
-/// Draws the run that a capture is of: the times of its dump, or those that lie beside it.
+/// Whether a path is named as the timeline of a run is, and not as the directory of a task's trace.
+pub fn is_target(path: &Path) -> bool {
+    path.extension().is_some_and(|ending| ending == "pftrace" || ending == "json")
+}
+
+/// Draws the run that a capture is of: the times of its dump, or those that lie beside it. A task that was traced is
+/// drawn below the run, from the moment at which it began.
 pub fn of_capture(
     capture: &Capture,
     output: Option<&Path>,
     force: bool,
     json: bool,
+    task: Option<(&TraceArgs, &Registry)>,
 ) -> Result<ExitCode, Failure> {
     let target = Target::new(output.unwrap_or(Path::new("run.pftrace")), force)?;
     let dump = &capture.dump;
     let times = dump.times().map_err(Failure::usage)?;
     if let (None, Some(beside)) = (&times, &capture.artefacts.times) {
-        return recorded::draw(capture, beside, &target, json);
+        let timeline = recorded::timeline(capture, beside);
+        let model = model::write(&target, &timeline, task)?;
+        return recorded::tell(beside, &timeline, &target, json, model.as_ref());
     }
     let times = times.ok_or_else(|| {
         let directory = dump.directory().display();
@@ -74,7 +94,7 @@ pub fn of_capture(
     })?;
     let edges = dump.graph().map_or(&[][..], |graph| &graph.edges);
     let timeline = timeline(&times, edges, &|func| dump.kernel_name(func as i32).map(str::to_owned));
-    target.write(&timeline)?;
+    let model = model::write(&target, &timeline, task)?;
     let cores = times.cores.len();
     let parts: usize = times.cores.iter().map(|core| core.parts.len()).sum();
     let waits: usize = times.control_threads.iter().map(Vec::len).sum();
@@ -86,12 +106,14 @@ pub fn of_capture(
             "kernel_calls": parts,
             "capture_waits": waits,
             "dependencies": timeline.edges.len(),
+            "model": model.as_ref().map(Modelled::object),
         }))?;
     } else {
         output::print(&format!(
             "{parts} kernel calls on {cores} cores, {waits} waits of the capture, {} dependencies; times of the machine that \
-             simulated\n{NOTE}written:{NOTE:#} {} (Perfetto opens it)\n",
+             simulated\n{}{NOTE}written:{NOTE:#} {} (Perfetto opens it)\n",
             timeline.edges.len(),
+            model.as_ref().map(Modelled::text).unwrap_or_default(),
             target.path.display(),
         ))?;
     }
@@ -111,13 +133,13 @@ fn why_not(dump: &Dump) -> &'static str {
 /// Everything that was written down, as tracks. `name` knows the kernels.
 pub fn timeline(times: &RunTimes, edges: &[Edge], name: &dyn Fn(u32) -> Option<String>) -> RunTimeline {
     let kernel = |func: u32| name(func).unwrap_or_else(|| format!("func_id {func}"));
-    let mut names: BTreeMap<u32, String> = BTreeMap::new();
+    let mut names: BTreeMap<u32, Arc<str>> = BTreeMap::new();
     let mut of_task: BTreeMap<TaskId, u32> = BTreeMap::new();
     for part in times.cores.iter().flat_map(|core| &core.parts) {
-        names.entry(part.func.0).or_insert_with(|| kernel(part.func.0));
+        names.entry(part.func.0).or_insert_with(|| kernel(part.func.0).into());
         of_task.entry(part.task).or_insert(part.func.0);
     }
-    let name_of = |task: TaskId| of_task.get(&task).map_or("a task", |func| names[func].as_str());
+    let name_of = |task: TaskId| of_task.get(&task).map_or("a task", |func| &*names[func]);
     let threads = (times.control_threads.iter().enumerate()).map(|(number, waits)| RunTrack {
         group: "control threads".into(),
         name: format!("scheduler {number}"),
@@ -130,7 +152,7 @@ pub fn timeline(times: &RunTimes, edges: &[Edge], name: &dyn Fn(u32) -> Option<S
     RunTimeline { tracks: threads.chain(cores).collect(), edges: edges.to_vec() }
 }
 
-fn track(core: &CoreTimes, names: &BTreeMap<u32, String>) -> RunTrack {
+fn track(core: &CoreTimes, names: &BTreeMap<u32, Arc<str>>) -> RunTrack {
     let member = match core.member {
         Member::Aic => "aic",
         Member::Aiv0 => "aiv0",
@@ -138,11 +160,12 @@ fn track(core: &CoreTimes, names: &BTreeMap<u32, String>) -> RunTrack {
     };
     let mut waits = Vec::new();
     let mut free_since = 0;
+    let reason: Arc<str> = "waits for a thread".into();
     for part in &core.parts {
         // Given to an idle core and not begun yet; before that the core had nothing to do.
         let start_ns = part.posted_ns.max(free_since);
         if start_ns < part.started_ns {
-            waits.push(RunWait { reason: "waits for a thread".into(), start_ns, end_ns: part.started_ns });
+            waits.push(RunWait { reason: reason.clone(), start_ns, end_ns: part.started_ns });
         }
         free_since = part.ended_ns;
     }
@@ -166,7 +189,7 @@ fn capture_wait(wait: &CaptureWait, name: &str) -> RunWait {
         Stage::BeforeDispatch => "inputs",
         Stage::AfterCompletion => "outputs",
     };
-    let reason = format!("no room to capture {what} of {name}");
+    let reason = format!("no room to capture {what} of {name}").into();
     RunWait { reason, start_ns: wait.started_ns, end_ns: wait.ended_ns }
 }
 
@@ -206,15 +229,14 @@ mod tests {
         };
         let drawn = timeline(&times, &[edge], &|func| (func == 0).then(|| "ADD".to_owned()));
         let [thread, core] = &drawn.tracks[..] else { panic!("{drawn:?}") };
-        let told = |wait: &RunWait| (wait.reason.clone(), wait.start_ns, wait.end_ns);
+        let told = |wait: &RunWait| (wait.reason.to_string(), wait.start_ns, wait.end_ns);
         let waits = |track: &RunTrack| track.waits.iter().map(told).collect::<Vec<_>>();
         assert_eq!((thread.group.as_str(), thread.name.as_str()), ("control threads", "scheduler 0"));
         assert_eq!(waits(thread), [("no room to capture outputs of ADD".into(), 41, 47)]);
         assert_eq!((core.group.as_str(), core.name.as_str()), ("cluster 1", "aiv1 (core 4)"));
         let idle = "waits for a thread".to_owned();
         assert_eq!(waits(core), [(idle.clone(), 10, 15), (idle, 40, 50)]);
-        let tasks: Vec<_> =
-            core.tasks.iter().map(|task| (task.name.as_str(), task.start_ns, task.end_ns)).collect();
+        let tasks: Vec<_> = core.tasks.iter().map(|task| (&*task.name, task.start_ns, task.end_ns)).collect();
         assert_eq!(tasks, [("ADD", 15, 40), ("func_id 9", 50, 60)]);
         assert_eq!(drawn.edges, [edge]);
     }

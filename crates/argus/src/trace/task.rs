@@ -8,7 +8,7 @@ use argus_dump_scene::{MAX_INSTRUCTIONS, Source, TraceError, Traced};
 use argus_facts::with_causes;
 use argus_replay::{CapturedTask, Options, Proof};
 use argus_scene::Registry;
-use argus_trace::{Params, Stamp, Summary, Written};
+use argus_trace::{Params, Stamp, Summary, Timeline, Written};
 use serde_json::json;
 
 use super::text;
@@ -33,7 +33,6 @@ pub struct Report<'a> {
 pub fn trace(args: &TraceArgs, registry: &Registry) -> Result<ExitCode, Failure> {
     crate::replay::guard()?;
     let source = lookup::open(args.what.as_deref(), &args.task, registry)?;
-    let chip = source.chip;
     let directory = args.output.clone().unwrap_or_else(|| default_directory(&source.task));
     if !args.force && directory.join("simulator").exists() {
         return Err(Failure::usage(anyhow!("{} holds a trace", directory.display()))
@@ -43,24 +42,11 @@ pub fn trace(args: &TraceArgs, registry: &Registry) -> Result<ExitCode, Failure>
         let about = format!("cannot write {}", directory.display());
         Failure::usage(anyhow::Error::new(error).context(about))
     })?;
-    let params = match &args.timing {
-        Some(path) => Params::from_file(chip, path).map_err(Failure::usage)?,
-        None => Params::for_chip(chip).map_err(Failure::failed)?,
-    };
-    let limit = args.max_instructions.unwrap_or(MAX_INSTRUCTIONS);
-    let mut options = Options::default();
-    if let Some(seconds) = args.task.timeout {
-        options.timeout = crate::run::timeout(seconds)?;
-    }
-    let traced = Traced::run(&source, &options, limit).map_err(cannot_replay)?;
+    let params = params(args, &source)?;
+    let limit = limit(args);
+    let traced = run(args, &source)?;
     let (proof, log) = (&traced.proof, &traced.log);
-    let timeline = traced.timeline(&params).map_err(|error| match &error {
-        TraceError::Task { model, .. } => {
-            let hint = model.as_ref().map(|model| with_causes(model));
-            Failure::failed(error).hint(hint)
-        }
-        TraceError::Model(_) => Failure::failed(error),
-    })?;
+    let timeline = traced.timeline(&params).map_err(no_timeline)?;
     let sources = source.sources(&timeline);
     let written =
         argus_trace::write(&timeline, &directory, &sources, &Stamp::now()).map_err(Failure::failed)?;
@@ -81,6 +67,49 @@ pub fn trace(args: &TraceArgs, registry: &Registry) -> Result<ExitCode, Failure>
     }
     let good = summary.hazards.is_empty() && proof.passed() && !log.cut;
     Ok(if good { ExitCode::SUCCESS } else { ExitCode::from(FAILED) })
+}
+
+/// Replays the task that the arguments name, and shows its timeline to `look`.
+pub fn with_timeline<T>(
+    args: &TraceArgs,
+    registry: &Registry,
+    look: impl FnOnce(&Source, &Traced, &Timeline<'_>) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    crate::replay::guard()?;
+    let source = lookup::open(args.what.as_deref(), &args.task, registry)?;
+    let params = params(args, &source)?;
+    let traced = run(args, &source)?;
+    let timeline = traced.timeline(&params).map_err(no_timeline)?;
+    look(&source, &traced, &timeline)
+}
+
+fn params(args: &TraceArgs, source: &Source) -> Result<Params, Failure> {
+    match &args.timing {
+        Some(path) => Params::from_file(source.chip, path).map_err(Failure::usage),
+        None => Params::for_chip(source.chip).map_err(Failure::failed),
+    }
+}
+
+fn limit(args: &TraceArgs) -> u64 {
+    args.max_instructions.unwrap_or(MAX_INSTRUCTIONS)
+}
+
+fn run(args: &TraceArgs, source: &Source) -> Result<Traced, Failure> {
+    let mut options = Options::default();
+    if let Some(seconds) = args.task.timeout {
+        options.timeout = crate::run::timeout(seconds)?;
+    }
+    Traced::run(source, &options, limit(args)).map_err(cannot_replay)
+}
+
+fn no_timeline(error: TraceError) -> Failure {
+    match &error {
+        TraceError::Task { model, .. } => {
+            let hint = model.as_ref().map(|model| with_causes(model));
+            Failure::failed(error).hint(hint)
+        }
+        TraceError::Model(_) => Failure::failed(error),
+    }
 }
 
 fn default_directory(task: &CapturedTask) -> PathBuf {

@@ -38,8 +38,7 @@ pub fn text(holdings: &Holdings) -> String {
         _ = writeln!(text, "{:<10}{lost}", "lost");
     }
     if let Some(failure) = holdings.failure() {
-        let detail = failure.detail.clone().unwrap_or_else(|| format!("status {}", failure.status));
-        _ = writeln!(text, "{BAD}failed:{BAD:#} {detail}");
+        _ = writeln!(text, "{BAD}failed:{BAD:#} {}", failure.reason());
         if let Some(hint) = &failure.hint {
             _ = writeln!(text, "{NOTE}hint:{NOTE:#} {hint}");
         }
@@ -52,17 +51,24 @@ pub fn text(holdings: &Holdings) -> String {
 
 /// The class of a run that stood still, what it means, and the counts that it rests on.
 pub fn stall_lines(text: &mut String, report: &StallReport) {
-    let stall = &report.stall;
-    _ = writeln!(text, "{BAD}stood still:{BAD:#} {}: {}", stall.class, stall.class.meaning());
-    _ = writeln!(text, "{:<10}{}", "tasks", stall.counts());
-    if let Some(task) = stall.task {
-        let core = stall.core.map_or(String::new(), |core| format!(" on core {core}"));
-        _ = writeln!(text, "{:<10}task {task}{core}", "stuck");
+    _ = writeln!(text, "{BAD}stood still:{BAD:#} {}: {}", report.class_name(), report.meaning());
+    if let Some(stall) = &report.stall {
+        _ = writeln!(text, "{:<10}{}", "tasks", stall.counts());
+        if let Some(task) = stall.task {
+            let core = stall.core.map_or(String::new(), |core| format!(" on core {core}"));
+            _ = writeln!(text, "{:<10}task {task}{core}", "stuck");
+        }
+    }
+    if let Some(summary) = &report.summary {
+        _ = writeln!(text, "{:<10}{summary}", "device");
     }
     for task in &report.tasks {
         let missing = task.missing.map_or(String::new(), |missing| format!(", waits for {missing}"));
         let place = task.running_on.as_ref().map_or(String::new(), |place| format!(", {place}"));
         _ = writeln!(text, "{:<10}task {} {}{missing}{place}", "", task.id, task.state);
+    }
+    for cluster in &report.clusters {
+        _ = writeln!(text, "{:<10}{cluster}", "");
     }
 }
 
@@ -83,6 +89,7 @@ pub fn object(holdings: &Holdings) -> Value {
 
 fn failure_object(failure: &RunFailure) -> Value {
     json!({
+        "reason": failure.reason(),
         "orchestrator_code": failure.orchestrator_code,
         "scheduler_code": failure.scheduler_code,
         "status": failure.status,
@@ -100,11 +107,16 @@ fn stall_object(report: &StallReport) -> Value {
             "running_on": task.running_on,
         })
     };
-    let mut object = crate::failure::stall_object(&report.stall);
+    let mut object = match &report.stall {
+        Some(stall) => crate::failure::stall_object(stall),
+        None => json!({ "class": null, "meaning": report.meaning() }),
+    };
     if let Value::Object(fields) = &mut object {
         fields.insert("thread".into(), report.thread.into());
         fields.insert("idle_iterations".into(), report.idle_iterations.into());
         fields.insert("tasks".into(), report.tasks.iter().map(task).collect());
+        fields.insert("clusters".into(), report.clusters.clone().into());
+        fields.insert("summary".into(), report.summary.clone().into());
     }
     object
 }

@@ -39,6 +39,11 @@ pub fn text(tree: &RunTree, chosen: &[usize]) -> String {
     if incomplete > 0 {
         _ = writeln!(text, "{BAD}incomplete:{BAD:#} {}", counted(incomplete, "capture"));
     }
+    for capture in chosen.iter().map(|&at| tree.capture(at)) {
+        for problem in &capture.problems {
+            _ = writeln!(text, "{NOTE}note:{NOTE:#} {}: {problem}", capture.label());
+        }
+    }
     let directory = tree.directory.display();
     _ = writeln!(
         text,
@@ -49,7 +54,8 @@ pub fn text(tree: &RunTree, chosen: &[usize]) -> String {
 
 pub fn object(tree: &RunTree, chosen: &[usize]) -> Value {
     let all = tree.table();
-    let row = |row: &RankRow| {
+    let row = |at: usize| {
+        let row: &RankRow = &all[at];
         json!({
             "capture": row.label,
             "directory": row.directory.display().to_string(),
@@ -60,12 +66,13 @@ pub fn object(tree: &RunTree, chosen: &[usize]) -> Value {
             "payload_bytes": row.glance.payload_bytes,
             "files": row.kinds.iter().copied().map(Kind::name).collect::<Vec<_>>(),
             "missing": row.missing,
+            "problems": tree.capture(at).problems,
         })
     };
     json!({
         "schema": schema::RANKS,
         "run": tree.directory.display().to_string(),
-        "captures": chosen.iter().map(|&at| row(&all[at])).collect::<Vec<_>>(),
+        "captures": chosen.iter().map(|&at| row(at)).collect::<Vec<_>>(),
         "missing_ranks": tree.ranks.missing,
     })
 }

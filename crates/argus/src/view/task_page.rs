@@ -59,7 +59,8 @@ pub fn text(capture: &Capture, task: TaskId) -> String {
         _ = write!(text, "scope      {number}: {}, depth {}, ring {}", scope.site, scope.depth, scope.ring);
         if let Some(taken) = &scope.taken {
             let used = |used: Use| format!("{} at once, {} in all", used.high_water, used.allocated);
-            _ = write!(text, "; tasks {}; heap bytes {}", used(taken.tasks), used(taken.heap));
+            let heap = taken.heap.map_or_else(|| "not known".to_owned(), used);
+            _ = write!(text, "; tasks {}; heap bytes {heap}", used(taken.tasks));
         }
         text.push('\n');
     }
@@ -130,7 +131,7 @@ pub fn object(capture: &Capture, task: TaskId) -> Value {
         let mut object = json!({ "number": number, "site": site, "depth": depth, "ring": ring });
         if let (Value::Object(fields), Some(taken)) = (&mut object, &scope.taken) {
             fields.insert("tasks".into(), used(taken.tasks));
-            fields.insert("heap".into(), used(taken.heap));
+            fields.insert("heap".into(), taken.heap.map_or(Value::Null, used));
             fields.insert("edges".into(), taken.edges.map_or(Value::Null, used));
         }
         page.insert("scope".into(), object);

@@ -111,7 +111,7 @@ impl Dump {
         let path = place.directory.join(name);
         let text = fetch(name).map_err(|source| OpenError::io(&path, source))?;
         let mut listed = Listed::parse(&path, &text)?;
-        let mut damage = Vec::new();
+        let mut damage = listed.self_doubt();
         let graph = beside(place, GRAPH_FILE, fetch, &mut damage, graph_file::parse).map(Box::new);
         let payloads = payloads(place, name, &listed, fetch);
         Ok(Dump {
@@ -169,8 +169,8 @@ impl Dump {
         );
         count(
             losses.overwritten,
-            "payload was overwritten before it was collected",
-            "payloads were overwritten before they were collected",
+            "payload was lost before it was collected",
+            "payloads were lost before they were collected",
         );
         count(losses.truncated, "payload is truncated", "payloads are truncated");
         count(

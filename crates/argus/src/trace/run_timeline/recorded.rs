@@ -1,22 +1,29 @@
 //! Swimlane records for Perfetto: cores, what was dispatched to them, control threads, submissions, and arrows.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashMap};
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use argus_artefacts::times::{Alignment, Part, Submit, Times};
 use argus_runs::Capture;
-use argus_runs::timing::Names;
+use argus_runs::timing::{Names, uses_fanout};
 use argus_trace::{RunTask, RunTimeline, RunTrack, RunWait};
 use serde_json::json;
 
 use super::Target;
+use super::model::Modelled;
 use crate::failure::Failure;
 use crate::output::{self, NOTE};
 use crate::schema;
 
-pub fn draw(capture: &Capture, times: &Times, target: &Target, json: bool) -> Result<ExitCode, Failure> {
-    let timeline = timeline(capture, times);
-    target.write(&timeline)?;
+/// Says what was drawn.
+pub fn tell(
+    times: &Times,
+    timeline: &RunTimeline,
+    target: &Target,
+    json: bool,
+    model: Option<&Modelled>,
+) -> Result<ExitCode, Failure> {
     let (cores, calls) = (core_count(times), times.parts.len());
     let phases: usize = times.streams.iter().map(|stream| stream.phases.len()).sum();
     let (host, aligned) = host(times);
@@ -30,6 +37,7 @@ pub fn draw(capture: &Capture, times: &Times, target: &Target, json: bool) -> Re
             "submissions": times.submits.len() + host,
             "dependencies": timeline.edges.len(),
             "host_aligned": aligned,
+            "model": model.map(Modelled::object),
         }))?;
     } else {
         let path = target.path().display();
@@ -45,6 +53,7 @@ pub fn draw(capture: &Capture, times: &Times, target: &Target, json: bool) -> Re
                  work, and the distance between them means nothing\n"
             );
         }
+        text += &model.map(Modelled::text).unwrap_or_default();
         text += &format!("{NOTE}written:{NOTE:#} {path} (Perfetto opens it)\n");
         output::print(&text)?;
     }
@@ -113,14 +122,16 @@ impl<'a> Axis<'a> {
     }
 }
 
-fn timeline(capture: &Capture, times: &Times) -> RunTimeline {
+/// Draws what was recorded.
+pub fn timeline(capture: &Capture, times: &Times) -> RunTimeline {
     let (axis, names) = (Axis::new(times), Names::new(capture, times));
+    let mut words = Words::default();
     let mut tracks = Vec::new();
     if let Some(host) = &times.host {
         let at = |ns: u64| axis.host(ns);
-        tracks.push(submissions("host", "orchestration", &host.submits, &names, &at));
+        tracks.push(submissions("host", times, &host.submits, &names, &at));
         let uploads = host.uploads.iter().map(|upload| RunWait {
-            reason: format!("{} ({} bytes)", upload.phase, upload.bytes),
+            reason: format!("{} ({} bytes)", upload.phase, upload.bytes).into(),
             start_ns: at(upload.start_ns),
             end_ns: at(upload.end_ns),
         });
@@ -132,13 +143,21 @@ fn timeline(capture: &Capture, times: &Times) -> RunTimeline {
         });
     }
     if !times.submits.is_empty() {
-        tracks.push(submissions("control threads", "orchestration", &times.submits, &names, &|tick| {
-            axis.device(tick)
-        }));
+        tracks.push(submissions("control threads", times, &times.submits, &names, &|tick| axis.device(tick)));
+    }
+    for stream in &times.lifecycle {
+        let phases = stream.phases.iter().map(|phase| RunWait {
+            reason: words.word(times.kind(phase)),
+            start_ns: axis.device(phase.start),
+            end_ns: axis.device(phase.end),
+        });
+        let name = format!("lifecycle {}", stream.id);
+        let waits = phases.collect();
+        tracks.push(RunTrack { group: "control threads".into(), name, waits, ..RunTrack::default() });
     }
     for stream in &times.streams {
         let phases = stream.phases.iter().map(|phase| RunWait {
-            reason: format!("{}({})", times.kind(phase), phase.tasks),
+            reason: words.phase(times.kind(phase), phase.tasks),
             start_ns: axis.device(phase.start),
             end_ns: axis.device(phase.end),
         });
@@ -168,19 +187,19 @@ fn timeline(capture: &Capture, times: &Times) -> RunTimeline {
                     part.receive.map_or(start, |receive| axis.device(receive)).clamp(given.min(start), start);
                 if given < received {
                     waits.push(RunWait {
-                        reason: "on its way to the core".into(),
+                        reason: words.word("on its way to the core"),
                         start_ns: given,
                         end_ns: received,
                     });
                 }
                 if received < start {
-                    waits.push(RunWait { reason: "set-up".into(), start_ns: received, end_ns: start });
+                    waits.push(RunWait { reason: words.word("set-up"), start_ns: received, end_ns: start });
                 }
             }
             free_since = axis.device(part.end);
         }
         let tasks = parts.iter().map(|part| RunTask {
-            name: names.part(part),
+            name: words.part(&names, part),
             id: part.task,
             block: None,
             start_ns: axis.device(part.start),
@@ -191,7 +210,7 @@ fn timeline(capture: &Capture, times: &Times) -> RunTimeline {
         let seen = parts.iter().filter_map(|part| part.dispatch.zip(part.finish).map(|span| (part, span)));
         let seen: Vec<RunWait> = seen
             .map(|(part, (dispatch, finish))| RunWait {
-                reason: names.part(part),
+                reason: words.part(&names, part),
                 start_ns: axis.device(dispatch),
                 end_ns: axis.device(finish),
             })
@@ -201,21 +220,58 @@ fn timeline(capture: &Capture, times: &Times) -> RunTimeline {
             tracks.push(RunTrack { group, name, waits: seen, ..RunTrack::default() });
         }
     }
-    let edges = capture.dump.graph().map_or_else(Vec::new, |graph| graph.edges.clone());
+    let edges = match uses_fanout(capture, times) {
+        true => argus_runs::timing::fanout_graph(times).edges,
+        false => capture.dump.graph().map_or_else(Vec::new, |graph| graph.edges.clone()),
+    };
     RunTimeline { tracks, edges }
+}
+
+/// Names that many bars share, each made once.
+#[derive(Default)]
+struct Words {
+    words: HashMap<String, Arc<str>>,
+    phases: HashMap<(String, u64), Arc<str>>,
+    parts: HashMap<i32, Arc<str>>,
+}
+
+impl Words {
+    fn word(&mut self, word: &str) -> Arc<str> {
+        if let Some(known) = self.words.get(word) {
+            return known.clone();
+        }
+        self.words.entry(word.to_owned()).or_insert_with(|| word.into()).clone()
+    }
+
+    fn phase(&mut self, kind: &str, tasks: u64) -> Arc<str> {
+        let make = || format!("{kind}({tasks})").into();
+        self.phases.entry((kind.to_owned(), tasks)).or_insert_with(make).clone()
+    }
+
+    /// The kernel of a part; parts whose kernel is not known are named by their task.
+    fn part(&mut self, names: &Names<'_>, part: &Part) -> Arc<str> {
+        match names.func(part) {
+            Some(func) => self.parts.entry(func).or_insert_with(|| names.part(part).into()).clone(),
+            None => self.word(&names.part(part)),
+        }
+    }
 }
 
 fn submissions(
     group: &str,
-    name: &str,
+    times: &Times,
     submits: &[Submit],
     names: &Names<'_>,
     at: &dyn Fn(u64) -> u64,
 ) -> RunTrack {
-    let submits = submits.iter().map(|submit| RunWait {
-        reason: format!("submit {} {}", names.task(submit.task), submit.task),
-        start_ns: at(submit.start),
-        end_ns: at(submit.end),
+    let submits = submits.iter().map(|submit| {
+        let task = submit.task.map_or(String::new(), |task| format!(" {} {task}", names.task(task)));
+        RunWait {
+            reason: format!("{}{task}", times.step(submit)).into(),
+            start_ns: at(submit.start),
+            end_ns: at(submit.end),
+        }
     });
-    RunTrack { group: group.into(), name: name.into(), waits: submits.collect(), ..RunTrack::default() }
+    let name = "orchestration".to_owned();
+    RunTrack { group: group.into(), name, waits: submits.collect(), ..RunTrack::default() }
 }

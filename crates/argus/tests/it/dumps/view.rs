@@ -92,7 +92,7 @@ INDEX  TASK                  KERNEL  STAGE   ROLE    ARG  DTYPE     SHAPE      B
     assert_eq!(
         ended.stderr,
         "note: 3 records were dropped during the run\n\
-         note: 1 payload was overwritten before it was collected\n\
+         note: 1 payload was lost before it was collected\n\
          note: 1 payload is truncated\n"
     );
     let limited = home.argus(&format!("view {JUNE} --limit 4"));
