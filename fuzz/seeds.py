@@ -6,9 +6,13 @@ because the targets put those right.
 
 import pathlib
 import struct
+import subprocess
+import sys
+import tempfile
 
 HERE = pathlib.Path(__file__).parent
 DATA = HERE.parent / "crates/argus-dump/tests/it/data"
+MAKE_RUNS = HERE.parent / "crates/argus/tests/python/make_runs.py"
 KERNEL, TASK, EDGES, ARGUMENT, SKIP, LOSS, END = range(1, 8)
 
 
@@ -100,6 +104,19 @@ def main():
     write("payload", "ours", directory([None, ours, bytes(range(64)), graph, run]))
     write("payload", "both", directory([journal(), ours, bytes(64), graph, run]))
     write("payload", "june", directory([None, manifests["tensor_dump"], bytes(56), None, None]))
+    runs()
+
+
+def runs():
+    """Files beside dumps, of every age, as the tests make them."""
+    with tempfile.TemporaryDirectory() as home:
+        subprocess.run([sys.executable, MAKE_RUNS, home], check=True)
+        for target, pattern in [("deps_json", "deps.json"), ("swimlane", "*swimlane*.json"), ("swimlane", "l2_perf*.json"), ("run_log", "*.log")]:
+            for path in sorted(pathlib.Path(home).rglob(pattern)):
+                write(target, "-".join(path.relative_to(home).parts), path.read_bytes())
+    write("arg_spec", "both-kinds", b'{"args": [{"name": "a", "index": 0, "kind": "tensor", "dtype": "FLOAT32", "shape": [4, 4], '
+          b'"fill": "zeros"}, {"index": 1, "kind": "scalar", "dtype": "FLOAT32", "value": 1.5}]}')
+    write("timeline", "one-core", b'{"cores": [{"core": 4, "cluster": 1, "member": "aiv1", "parts": []}], "control_threads": [[]]}')
 
 
 if __name__ == "__main__":

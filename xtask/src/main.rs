@@ -5,6 +5,7 @@
 #![forbid(unsafe_code)]
 
 mod deps;
+mod fuzz;
 mod hooks;
 mod memory;
 mod python;
@@ -20,11 +21,13 @@ Usage: cargo xtask COMMAND
   deps    who may depend on whom in this workspace
   loom    every hand-off between threads in all interleavings
   memory  the crates that touch raw memory, under AddressSanitizer
+  fuzz    the fuzz targets, built as they are run (fuzz/README.md says how)
   bench   the benchmarks, and the hooks below
   hooks   instructions that the capture hooks cost while capture is off
   python  the interpreter of the tests, with its packages and this one, in target/python
   wheel   the Python package as a wheel, in target/wheels, tried in a fresh environment
-  long    what takes too long for every change: many random graphs, loom, memory, the scene matrix in full";
+  long    what takes too long for every change: many random graphs, loom, memory, the scene matrix in full, the
+          fuzz targets built";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -33,6 +36,7 @@ fn main() -> ExitCode {
         ["deps"] => tasks::deps,
         ["loom"] => tasks::loom,
         ["memory"] => tasks::memory,
+        ["fuzz"] => tasks::fuzz,
         ["bench"] => tasks::bench,
         ["hooks"] => tasks::hooks,
         ["python"] => tasks::python_package,

@@ -13,6 +13,18 @@ use crate::step::{Result, cargo, run};
 const PACKAGES: [&str; 2] = ["argus-gm", "argus-capture"];
 
 pub fn check(target: &Path) -> Result<()> {
+    let triple = sanitized_host()?;
+    let mut tests = cargo(&["nextest", "run", "--target", &triple]);
+    for package in PACKAGES {
+        tests.args(["-p", package]);
+    }
+    tests.arg("--target-dir").arg(target.join("memory"));
+    tests.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", "-Zsanitizer=address --cfg argus_heap_memory");
+    run(&mut tests)
+}
+
+/// The target of this machine, if the toolchain has AddressSanitizer for it.
+pub fn sanitized_host() -> Result<String> {
     let triple = answer(&["-vV"])?;
     let triple = triple.lines().find_map(|line| line.strip_prefix("host: ")).ok_or("rustc names no host")?;
     let libraries = answer(&["--print", "target-libdir"])?;
@@ -23,13 +35,7 @@ pub fn check(target: &Path) -> Result<()> {
         let message = format!("the toolchain for {triple} has no AddressSanitizer; use one that has");
         return Err(message.into());
     }
-    let mut tests = cargo(&["nextest", "run", "--target", triple]);
-    for package in PACKAGES {
-        tests.args(["-p", package]);
-    }
-    tests.arg("--target-dir").arg(target.join("memory"));
-    tests.env("RUSTC_BOOTSTRAP", "1").env("RUSTFLAGS", "-Zsanitizer=address --cfg argus_heap_memory");
-    run(&mut tests)
+    Ok(triple.to_owned())
 }
 
 fn answer(arguments: &[&str]) -> Result<String> {

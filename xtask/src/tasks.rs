@@ -3,6 +3,7 @@
 use std::path::PathBuf;
 
 use crate::deps::{self, metadata};
+use crate::fuzz;
 use crate::hooks;
 use crate::memory;
 use crate::python;
@@ -59,6 +60,15 @@ pub fn memory() -> Result<()> {
     step("memory", || memory::check(&target_directory()?))
 }
 
+/// The fuzz targets, built and not run.
+pub fn fuzz() -> Result<()> {
+    step("fuzz targets", || {
+        let built = fuzz::build(&target_directory()?)?;
+        eprintln!("built in {}; fuzz/README.md says how they are run", built.display());
+        Ok(())
+    })
+}
+
 /// The benchmarks.
 pub fn bench() -> Result<()> {
     step("benchmarks", || run(&mut cargo(&["bench", "--workspace"])))?;
@@ -96,7 +106,8 @@ pub fn long() -> Result<()> {
     tests.env(python::VARIABLE, &interpreter).env("ARGUS_LONG", "1").env("ARGUS_GRAPHS", "10000");
     step("every test at length, 10000 random graphs", || run(&mut tests))?;
     loom()?;
-    memory()
+    memory()?;
+    fuzz()
 }
 
 fn install_nextest() -> Result<()> {
