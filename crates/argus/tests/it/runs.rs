@@ -32,6 +32,14 @@ fn what_is_said_of_the_samples_is_what_their_files_say() {
     }
 }
 
+/// The same for runs that are made here, of every age and layout, so that a fresh clone checks the same paths.
+#[test]
+fn what_is_said_of_made_runs_is_what_their_files_say() {
+    let home = tempfile::tempdir().unwrap();
+    run("make_runs.py", &[home.path()]);
+    run("check_runs.py", &[cargo_bin!("argus"), home.path()]);
+}
+
 /// The object of a command that fails.
 fn failed(line: &str) -> serde_json::Value {
     let (code, object) = argus_json(line);

@@ -35,6 +35,11 @@ def only(directory, *patterns):
     return found[0] if found else None
 
 
+def times_of(run):
+    """The swimlane records, under whichever of their names."""
+    return only(run, "chip_swimlane_records.json", "l2_swimlane_records.json", "l2_perf_records.json", "perf_swimlane_*.json")
+
+
 def captures():
     for dump in sorted([*SAMPLES.rglob("args_dump.json"), *SAMPLES.rglob("tensor_dump.json")]):
         yield dump.parent.parent, json.loads(dump.read_text())
@@ -120,7 +125,7 @@ def rows_of_times(times):
 
 def check_pages(run):
     said = argus("view", run, "--show", "--json")
-    times_file = only(run, "chip_swimlane_records.json", "l2_swimlane_records.json")
+    times_file = times_of(run)
     pages = {page["task_id"]: page for page in said["task_pages"]}
     order = lambda rows: sorted(rows, key=lambda row: (row[0], row[4]))
     if times_file:
@@ -196,9 +201,9 @@ def check_names(run, manifest):
     said = argus("view", run, "--json")
     names = names_of(run)
     by_task = {}
-    times_file = only(run, "l2_swimlane_records.json")
+    times_file = times_of(run)
     if times_file:
-        for task in json.loads(times_file.read_text())["tasks"]:
+        for task in json.loads(times_file.read_text()).get("tasks", []):
             if task["func_id"] not in by_task.setdefault(hexid(task["task_id"]), []):
                 by_task[hexid(task["task_id"])].append(task["func_id"])
     records = manifest.get("args", manifest.get("tensors"))
@@ -221,7 +226,7 @@ def kernel_of(core_type, kernel_ids, names, func):
 
 
 def check_times(run, manifest, deps):
-    path = only(run, "chip_swimlane_records.json", "l2_swimlane_records.json")
+    path = times_of(run)
     if not path:
         return
     times = json.loads(path.read_text())

@@ -98,3 +98,117 @@ fn a_run_that_left_payload_and_a_log_is_shown_as_what_it_is() {
     assert!(verified.code == 2 && verified.stderr.contains("lost: the manifest"), "{}", verified.stderr);
     assert!(verified.stderr.contains("next: argus view run"), "{}", verified.stderr);
 }
+
+/// The model of a task begins where the task began, on tracks of its own, and the run is drawn as it is without it.
+#[test]
+fn a_traced_task_is_drawn_beside_its_real_times() {
+    let home = tempfile::tempdir().unwrap();
+    let ran = argus_in(home.path(), "run paged_attention --case CaseSmall1 --dump-tensor -o out");
+    assert_eq!(ran.code, 0, "{}", ran.stderr);
+    let drawn = |line: &str, file: &str| {
+        let told = argus_in(home.path(), &format!("{line} -o {file} --json"));
+        assert_eq!(told.code, 0, "{}", told.stderr);
+        let trace = json(&fs::read_to_string(home.path().join(file)).unwrap());
+        (json(&told.stdout), trace["traceEvents"].as_array().unwrap().clone())
+    };
+    let (_, run) = drawn("trace out", "run.json");
+    let (told, both) = drawn("trace out --task SF:1", "both.json");
+    assert_eq!(both[..run.len()], run[..], "the run is the same");
+    let model = &both[run.len()..];
+    let named = |name: &str| model.iter().filter(|event| event["name"] == name).collect::<Vec<_>>();
+    let task = told["model"]["task_id"].as_str().unwrap();
+    let groups = named("process_name");
+    assert_eq!(groups.len(), 1);
+    assert_eq!(groups[0]["args"]["name"], format!("model of SF {task}, core0.veccore0"));
+    let at = |event: &Value| event["ts"].as_f64().unwrap();
+    let length = |event: &Value| event["dur"].as_f64().unwrap();
+    let bars =
+        |events: &[Value]| events.iter().filter(|event| event["ph"] == "X").cloned().collect::<Vec<_>>();
+    let parts: Vec<Value> = bars(&run).into_iter().filter(|bar| bar["args"]["task"] == task).collect();
+    let [part] = &parts[..] else { panic!("{parts:?}") };
+    let slices = bars(model);
+    let first = slices.iter().map(at).fold(f64::MAX, f64::min);
+    let last = slices.iter().map(|bar| at(bar) + length(bar)).fold(0.0, f64::max);
+    let model_us = told["model"]["model_ns"].as_f64().unwrap() / 1000.0;
+    assert!(first >= at(part) && first < at(part) + 0.1, "{first} {part}");
+    assert!((last - at(part) - model_us).abs() < 0.1, "{last} {model_us} {part}");
+    let measured = told["model"]["measured_ns"].as_f64().unwrap() / 1000.0;
+    assert!((measured - length(part)).abs() < 0.01, "{measured} {part}");
+    // Arrows of the model have numbers of their own.
+    let ids = |events: &[Value]| -> std::collections::BTreeSet<u64> {
+        events.iter().filter_map(|event| event["id"].as_u64()).collect()
+    };
+    assert!(!ids(model).is_empty() && ids(&run).is_disjoint(&ids(model)));
+}
+
+/// Since September a capture says itself whether it is whole, and which payloads the host gave up.
+#[test]
+fn a_capture_that_doubts_itself_is_not_sound() {
+    let home = tempfile::tempdir().unwrap();
+    let run = home.path().join("run");
+    let change = |from: &str, to: &str| {
+        Capture::default().write(&run);
+        let path = run.join("args_dump/args_dump.json");
+        let text = fs::read_to_string(&path).unwrap().replace("\"dropped_overwrite\": 0,\n", "");
+        let text = text.replace(", \"overwritten\": false", "");
+        assert!(text.contains(from), "{text}");
+        fs::write(&path, text.replacen(from, to, 1)).unwrap();
+        (argus_in(home.path(), "verify run"), argus_in(home.path(), "view run"))
+    };
+    let head = "\"dropped_records\": 0,";
+    for verdict in
+        ["published_short", "counts_unknown", "cut_unproved", "write_failed", "quarantined", "abandoned"]
+    {
+        let (verified, viewed) = change(head, &format!("{head} \"collection_verdict\": \"{verdict}\","));
+        assert_eq!((verified.code, viewed.code), (1, 0), "{verdict}: {}", verified.stdout);
+        let note = format!("the capture calls itself '{verdict}', which is not whole");
+        assert!(
+            viewed.stdout.contains(&note) || viewed.stderr.contains(&note),
+            "{}{}",
+            viewed.stdout,
+            viewed.stderr
+        );
+    }
+    for verdict in ["published", "published_empty"] {
+        let (verified, _) = change(head, &format!("{head} \"collection_verdict\": \"{verdict}\","));
+        assert_eq!(verified.code, 0, "{}{}", verified.stdout, verified.stderr);
+    }
+    // The bytes of one record were given up: it is there, and it has no payload.
+    let (verified, viewed) = change(
+        "\"bin_size\": 32, \"truncated\": false",
+        "\"bin_size\": 0, \"truncated\": false, \"host_discarded\": true",
+    );
+    assert_eq!(verified.code, 1, "{}", verified.stdout);
+    let note = "1 payload was lost before it was collected";
+    assert!(
+        viewed.stdout.contains(note) || viewed.stderr.contains(note),
+        "{}{}",
+        viewed.stdout,
+        viewed.stderr
+    );
+}
+
+/// A log of June has a code and no name; one of a host-built graph stands still without a class.
+#[test]
+fn a_log_without_names_is_explained() {
+    let home = tempfile::tempdir().unwrap();
+    let run = home.path().join("run");
+    fs::create_dir_all(run.join("args_dump")).unwrap();
+    fs::write(run.join("args_dump/args.bin"), [0u8; 64]).unwrap();
+    fs::write(
+        run.join("stderr.txt"),
+        "PTO2 runtime failed: orch_error_code=2 sched_error_code=0 runtime_status=-2\n",
+    )
+    .unwrap();
+    let told = argus_in(home.path(), "view run");
+    assert!(told.stdout.contains("code 2 HEAP_RING_DEADLOCK: the heap of a ring"), "{}", told.stdout);
+    fs::write(
+        run.join("stderr.txt"),
+        "[STALL thread=1 idle_iterations=9] TIMEOUT_EXIT after_idle_iterations=9\n",
+    )
+    .unwrap();
+    let told = argus_in(home.path(), "view run --json");
+    let object = json(&told.stdout);
+    assert_eq!((&object["stall"]["class"], &object["stall"]["thread"]), (&Value::Null, &1.into()));
+    assert!(argus_in(home.path(), "view run").stdout.contains("no class told"));
+}

@@ -3,19 +3,42 @@
 use std::collections::BTreeSet;
 use std::fs;
 
+use std::path::Path;
+
 use serde_json::Value;
 
+use crate::python::run;
 use crate::tool::argus_in;
+
+/// Whether the consumer of an edge only writes: the reference has no row for a write behind a write.
+fn only_written(deps: &Value, edge: &Value) -> bool {
+    if edge["reason"] != "overlap" {
+        return false;
+    }
+    let number = u64::from_str_radix(edge["to"].as_str().unwrap().trim_start_matches("0x"), 16).unwrap();
+    let tasks = deps["tasks"].as_array().unwrap();
+    let id = number.to_string();
+    let task = tasks.iter().find(|task| task["task_id"].as_str() == Some(&id)).unwrap();
+    !task["args"].as_array().unwrap().iter().any(|arg| arg["type"] == "INPUT" || arg["type"] == "INOUT")
+}
 
 #[test]
 fn graph_times_and_names_are_those_of_the_dump() {
     let home = tempfile::tempdir().unwrap();
-    for (scene, runtime) in [("paged_attention --case CaseSmall1", "trb"), ("vector_example", "hbg")] {
+    for (scene, runtime) in [
+        ("paged_attention --case CaseSmall1", "trb"),
+        ("vector_example", "hbg"),
+        ("mixed_example", "trb"),
+        ("spmd_multiblock_mix", "trb"),
+    ] {
         let ran = argus_in(
             home.path(),
             &format!("run {scene} --runtime {runtime} --dump-tensor --artefacts -o out"),
         );
         assert_eq!(ran.code, 0, "{scene}: {}", ran.stderr);
+        // By the rules of the reference's own readers, written down a second time.
+        let name = if runtime == "hbg" { "host_build_graph" } else { "tensormap_and_ringbuffer" };
+        run("check_artefacts.py", &[&home.path().join("out"), Path::new(name)]);
         let read =
             |path: &std::path::Path| serde_json::from_slice::<Value>(&fs::read(path).unwrap()).unwrap();
         let out = home.path().join("out");
@@ -31,7 +54,7 @@ fn graph_times_and_names_are_those_of_the_dump() {
             .collect();
         let theirs = own["edges"].as_array().unwrap().iter();
         let theirs: BTreeSet<(String, String)> = theirs
-            .filter(|edge| edge["reason"] != "write_after_read")
+            .filter(|edge| edge["reason"] != "write_after_read" && !only_written(&deps, edge))
             .map(|edge| (edge["from"].as_str().unwrap().to_owned(), edge["to"].as_str().unwrap().to_owned()))
             .collect();
         assert_eq!(pairs, theirs, "{scene}");
