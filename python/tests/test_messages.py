@@ -107,7 +107,7 @@ def test_the_dump_of_a_killed_run_can_be_read(tmp_path):
     def kill():
         while True:
             try:
-                if os.path.getsize("run/tensor_dump/tensor_dump.journal") > 20000:
+                if os.path.getsize("run/tensor_dump/tensor_dump.journal") > 1 << 20:
                     os.kill(os.getpid(), signal.SIGKILL)
             except OSError:
                 pass
