@@ -29,6 +29,8 @@ export interface Showing {
 // Up to so many tasks in sight are boxes, up to so many edges are drawn one by one.
 const BOXES = 2500;
 const EDGES = 6000;
+// Up to so many edges are smooth curves.
+const CURVES = 1500;
 // Bundles of edges, the strongest.
 const BUNDLES = 1500;
 // Pixels of a unit from which on a box has room for words.
@@ -92,14 +94,15 @@ export class GraphScene {
     gl.begin(surface.ratio, size);
     const near = camera.sx >= 7 ? within(laid, box, BOXES) : null;
     if (near) {
-      this.edges(near, camera);
+      this.edges(surface, near, camera);
       gl.drawLines(camera, size);
       for (const t of near) this.box(t, HALF_WIDTH * laid.stretch, HALF_HEIGHT);
     } else {
       this.far(camera, surface);
       gl.drawLines(camera, size);
       gl.drawBoxes(camera, size);
-      const side = Math.max(1.5, Math.min(camera.sx, camera.sy) * 0.72) * surface.ratio;
+      // Gaps between squares of few pixels would only shimmer.
+      const side = Math.max(1.5, camera.sx < 5 ? camera.sx + 0.5 : camera.sx * 0.72) * surface.ratio;
       const first = firstAt(laid, box.x0 - 1);
       gl.drawPoints(camera, size, side, first, firstAt(laid, box.x1 + 1) - first);
       // What went wrong can be seen from any distance.
@@ -119,21 +122,26 @@ export class GraphScene {
   }
 
   /** Edges of the tasks in sight. */
-  private edges(near: number[], camera: Camera): void {
+  private edges(surface: Surface, near: number[], camera: Camera): void {
     const { laid } = this.shown!;
     const total = near.reduce((sum, t) => sum + consumers(laid, t).length + producers(laid, t).length, 0);
     if (total > 4 * EDGES) return;
     const paint = colour("edge");
-    const parts = total < 600 ? 14 : total < 2500 ? 6 : 1;
-    const alpha = camera.sx > 20 ? 200 : 110;
     const here = new Set(near);
     const half = HALF_WIDTH * laid.stretch;
-    const add = (from: number, to: number) => this.gl.addCurve(laid.x[from] + half, laid.y[from], laid.x[to] - half, laid.y[to], parts, paint, alpha);
+    const { under } = surface;
+    const add = total < 2 * CURVES
+      ? (from: number, to: number) => curve(under, camera, surface, laid.x[from] + half, laid.y[from], laid.x[to] - half, laid.y[to])
+      : (from: number, to: number) => this.gl.addCurve(laid.x[from] + half, laid.y[from], laid.x[to] - half, laid.y[to], 1, paint, 110);
+    under.beginPath();
     for (const t of near) {
       for (const to of consumers(laid, t)) add(t, to);
       // The other end draws it when it is in sight.
       for (const from of producers(laid, t)) if (!here.has(from)) add(from, t);
     }
+    under.strokeStyle = css("edge", camera.sx > 20 ? 1 : 0.6);
+    under.lineWidth = camera.sx > 30 ? 1.4 : 1;
+    under.stroke();
   }
 
   /** Groups of tasks of one kernel, and bundles of edges between them. */
@@ -182,26 +190,20 @@ export class GraphScene {
     const { laid, chosen, way } = this.shown!;
     const { pen, size } = surface;
     const half = HALF_WIDTH * laid.stretch;
-    const curve = (from: number, to: number) => {
-      const [x0, y0] = toScreen(camera, size, laid.x[from] + half, laid.y[from]);
-      const [x1, y1] = toScreen(camera, size, laid.x[to] - half, laid.y[to]);
-      const bend = Math.max(0.4 * camera.sx, Math.abs(x1 - x0) * 0.45);
-      pen.moveTo(x0, y0);
-      pen.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1, y1);
-    };
+    const tie = (from: number, to: number) => curve(pen, camera, surface, laid.x[from] + half, laid.y[from], laid.x[to] - half, laid.y[to]);
     if (chosen !== null) {
       pen.strokeStyle = css("accent", 0.9);
       pen.lineWidth = 1.5;
       pen.beginPath();
-      for (const from of producers(laid, chosen).subarray(0, 400)) curve(from, chosen);
-      for (const to of consumers(laid, chosen).subarray(0, 400)) curve(chosen, to);
+      for (const from of producers(laid, chosen).subarray(0, 400)) tie(from, chosen);
+      for (const to of consumers(laid, chosen).subarray(0, 400)) tie(chosen, to);
       pen.stroke();
     }
     if (way.length > 1) {
       pen.strokeStyle = css("introduced");
       pen.lineWidth = 2.5;
       pen.beginPath();
-      for (let i = 1; i < way.length; i++) curve(way[i - 1], way[i]);
+      for (let i = 1; i < way.length; i++) tie(way[i - 1], way[i]);
       pen.stroke();
     }
     if (chosen !== null) {
@@ -236,6 +238,15 @@ export class GraphScene {
       }
     }
   }
+}
+
+/** A curve that leaves to the right and comes in from the left. */
+function curve(pen: CanvasRenderingContext2D, camera: Camera, surface: Surface, fromX: number, fromY: number, toX: number, toY: number): void {
+  const [x0, y0] = toScreen(camera, surface.size, fromX, fromY);
+  const [x1, y1] = toScreen(camera, surface.size, toX, toY);
+  const bend = Math.max(0.4 * camera.sx, Math.abs(x1 - x0) * 0.45);
+  pen.moveTo(x0, y0);
+  pen.bezierCurveTo(x0 + bend, y0, x1 - bend, y1, x1, y1);
 }
 
 const widths = new Map<string, string>();

@@ -1,4 +1,5 @@
-// A picture that is drawn when something changed: a WebGL canvas for many things, and a canvas above it for words.
+// A picture that is drawn when something changed: a WebGL canvas for many things, a canvas above it for words, and
+// one below it for smooth lines. The WebGL canvas does not smooth: software would take twice as long for it.
 
 import type { Size } from "./camera.ts";
 
@@ -16,6 +17,7 @@ export interface Gestures {
 
 export class Surface {
   readonly gl: WebGL2RenderingContext | null;
+  readonly under: CanvasRenderingContext2D;
   readonly pen: CanvasRenderingContext2D;
   readonly size: Size = { width: 1, height: 1 };
   ratio = 1;
@@ -31,13 +33,13 @@ export class Surface {
     gestures: Gestures,
     withGl: boolean,
   ) {
-    this.gl = withGl ? this.canvas().getContext("webgl2", { antialias: true, alpha: true, premultipliedAlpha: true }) : null;
-    this.pen = this.canvas().getContext("2d")!;
+    this.under = this.canvas().getContext("2d")!;
+    this.gl = withGl ? this.canvas().getContext("webgl2", { antialias: false, alpha: true, premultipliedAlpha: true }) : null;
+    this.pen = withGl ? this.canvas().getContext("2d")! : this.under;
     this.watch = new ResizeObserver(() => this.measure());
     this.watch.observe(host);
     this.measure();
     this.hear(gestures);
-    this.canvases[0].addEventListener("webglcontextlost", event => event.preventDefault(), { signal: this.ended.signal });
   }
 
   /** Asks for a picture; many asks before the next frame give one. */
@@ -45,8 +47,10 @@ export class Surface {
     if (this.waiting || this.ended.signal.aborted) return;
     this.waiting = requestAnimationFrame(() => {
       this.waiting = 0;
-      this.pen.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
-      this.pen.clearRect(0, 0, this.size.width, this.size.height);
+      for (const pen of [this.under, this.pen]) {
+        pen.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
+        pen.clearRect(0, 0, this.size.width, this.size.height);
+      }
       this.draw(this);
       this.host.dataset["frames"] = String(++this.frames);
     });

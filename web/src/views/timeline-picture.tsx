@@ -4,6 +4,7 @@ import { useEffect, useMemo, useRef, useState } from "preact/hooks";
 import { step } from "../draw/camera.ts";
 import { clip } from "../draw/graph-scene.ts";
 import { Surface } from "../draw/surface.ts";
+import { Strips } from "../draw/strips.ts";
 import { across, lowerBound, neighbour, rows, stillGoing } from "../draw/timeline-model.ts";
 import type { Binding } from "../shell/keys.ts";
 import { useKeys } from "../shell/keys.ts";
@@ -32,6 +33,8 @@ interface Props {
 const AXIS = 26;
 const ROW = 19;
 const GAP = 5;
+// Slices of fewer pixels are painted as pixels of a strip: there may be a hundred thousand of them.
+const THIN = 4;
 
 export function TimelinePicture(props: Props) {
   const { timeline } = props;
@@ -58,6 +61,7 @@ export function TimelinePicture(props: Props) {
   now.current = { props, all, tops, tall };
   const onPath = useMemo(() => new Set(timeline.critical), [timeline]);
   const path = useRef(onPath);
+  const strips = useRef<Strips | null>(null);
   path.current = onPath;
 
   const gutter = () => Math.min(150, surface.current!.size.width * 0.22);
@@ -116,14 +120,15 @@ export function TimelinePicture(props: Props) {
     const [from, to] = range.current;
     const dimmed = p.critical && path.current.size > 0;
     const names: [number, number, number, number][] = [];
+    const thin = strips.current ??= new Strips();
+    thin.begin(size.width - left, s.ratio);
     for (let track = 0; track < tops.length; track++) {
       const y = tops[track];
       if (y + all.deep[track] * ROW < top.current || y > top.current + size.height) continue;
       const list = all.of[track];
       pen.fillStyle = css("rule", 0.5);
       pen.fillRect(left, y, size.width, all.deep[track] * ROW - 1);
-      // Slices narrower than a pixel share it: the first of a pixel paints it, the others are passed over.
-      const painted = new Float64Array(all.deep[track]).fill(-1);
+      const strip = all.deep[track] > 1 ? null : thin.row(y);
       const end = lowerBound(list, t.begin, to);
       for (let i = stillGoing(all.reach[track], from); i < end; i++) {
         const slice = list[i];
@@ -132,14 +137,17 @@ export function TimelinePicture(props: Props) {
         const x0 = Math.max(left - 2, left + (t.begin[slice] - from) * px);
         const x1 = Math.min(size.width + 2, left + (t.end[slice] - from) * px);
         const wide = Math.max(1, x1 - x0);
-        if (x0 + wide <= painted[row]) continue;
-        painted[row] = Math.ceil(x0 + wide - 0.5);
         const off = dimmed && !path.current.has(slice);
+        if (wide < THIN && strip !== null) {
+          thin.paint(strip, x0 - left, wide, p.paint(slice), off ? 0.28 : 1);
+          continue;
+        }
         pen.fillStyle = css(p.paint(slice), off ? 0.28 : 1);
         pen.fillRect(x0, y + row * ROW, wide > 3 ? wide - 0.5 : wide, ROW - 1);
         if (wide > 26) names.push([slice, x0, y + row * ROW, wide]);
       }
     }
+    thin.draw(pen, left, ROW - 1);
     for (const [slice, x, y, wide] of names) {
       const text = t.labels[t.label[slice]];
       pen.fillStyle = ink(p.paint(slice), dimmed && !path.current.has(slice));

@@ -49,11 +49,15 @@ function fetchInto(key: string, generation: number, load: () => Promise<unknown>
 export function useLoad<T>(key: string | null, generation: number, load: () => Promise<T>): Loaded<T> {
   const [, again] = useState(0);
   const entry = key === null ? null : fetchInto(key, generation, load);
+  const pending = entry?.promise !== undefined;
   useEffect(() => {
     let gone = false;
-    void entry?.promise?.then(() => {
+    const show = () => {
       if (!gone) again(n => n + 1);
-    });
+    };
+    // The answer may have come between drawing and now.
+    if (entry?.promise) void entry.promise.then(show);
+    else if (pending) show();
     return () => {
       gone = true;
     };
@@ -61,6 +65,6 @@ export function useLoad<T>(key: string | null, generation: number, load: () => P
   return {
     value: entry?.value as T | undefined,
     error: entry?.error,
-    pending: entry?.promise !== undefined,
+    pending,
   };
 }
