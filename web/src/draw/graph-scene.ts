@@ -92,7 +92,7 @@ export class GraphScene {
     const { size } = surface;
     const box = seen(camera, size);
     gl.begin(surface.ratio, size);
-    const near = camera.sx >= 7 ? within(laid, box, BOXES) : null;
+    const near = camera.sx >= 7 || laid.stretch > 1 ? within(laid, box, BOXES) : null;
     if (near) {
       this.edges(surface, near, camera);
       gl.drawLines(camera, size);

@@ -1,0 +1,79 @@
+// A page that is watched: nothing may be printed, fail, or leave the machine.
+
+import assert from "node:assert/strict";
+import { launch } from "./browser.mjs";
+
+// Chromium's own remark on reading pixels back from software WebGL, when it puts the page together.
+const DRIVER = /GL Driver Message .* GPU stall due to ReadPixels/;
+
+let browser;
+
+export async function start() {
+  browser = await launch();
+}
+
+export async function stop() {
+  await browser?.close();
+}
+
+/** Opens an address in a page of its own, runs a test in it, and closes it. */
+export async function visit(server, fragment, body, { refused = false, ...options } = {}) {
+  const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, colorScheme: "dark", ...options });
+  const page = await context.newPage();
+  page.setDefaultTimeout(60000);
+  const said = [];
+  page.on("console", message => {
+    if (DRIVER.test(message.text())) return;
+    // A refusal that the page shows in words is printed by the browser, too.
+    if (refused && /Failed to load resource/.test(message.text())) return;
+    said.push(`${message.type()}: ${message.text()}`);
+  });
+  page.on("pageerror", error => said.push(error.stack ?? String(error)));
+  page.on("dialog", dialog => {
+    said.push(`dialog: ${dialog.message()}`);
+    void dialog.dismiss();
+  });
+  const { origin } = new URL(server.url);
+  await context.route("**", route => {
+    const url = route.request().url();
+    if (new URL(url).origin !== origin && !url.startsWith("data:")) {
+      said.push(`request to ${url}`);
+      return route.abort();
+    }
+    return route.continue();
+  });
+  try {
+    await page.goto(`${server.url}${fragment}`);
+    await body(page);
+    assert.deepEqual(said, []);
+  } catch (error) {
+    if (said.length) error.message += `\nsaid: ${said.join("\n")}`;
+    error.message += `\nat ${page.url().replace(/[0-9a-f]{32}/, "TOKEN")}`;
+    throw error;
+  } finally {
+    await context.close();
+  }
+}
+
+export const ready = (page, view) => page.waitForSelector(`[data-ready=${view}]`);
+/** A picture that has been drawn. */
+export const drawn = (page, view) => page.waitForSelector(`[data-ready=${view}][data-frames]`);
+/** A tensor with all the tiles it asked for. */
+export const settled = page => page.waitForSelector("[data-ready=tensor][data-settled=yes]");
+export const at = page => page.evaluate(() => location.hash);
+export const text = (page, selector) => page.locator(selector).first().innerText();
+
+/** Waits until the address fits. */
+export const arrive = (page, pattern) => page.waitForFunction(source => new RegExp(source).test(location.hash), pattern.source);
+
+/** How many different colours a picture has: an empty one has one or two. */
+export async function colours(page) {
+  const shot = await page.locator(".picture").screenshot();
+  return page.evaluate(async bytes => {
+    const image = await createImageBitmap(new Blob([new Uint8Array(bytes)]));
+    const canvas = new OffscreenCanvas(image.width, image.height);
+    const pen = canvas.getContext("2d");
+    pen.drawImage(image, 0, 0);
+    return new Set(new Uint32Array(pen.getImageData(0, 0, image.width, image.height).data.buffer)).size;
+  }, [...shot]);
+}
