@@ -31,7 +31,7 @@ const CELLS = [
   `#version 300 es
   precision highp float; precision highp sampler2D;
   uniform sampler2D tile; uniform vec2 cells; uniform float low, high; uniform int channel, kind; uniform bool logarithmic;
-  uniform vec3 stops[5]; uniform vec3 odd, unwritten, nothing;
+  uniform vec3 stops[5]; uniform vec3 odd, unwritten, nothing, paper; uniform float pale;
   in vec2 cell; out vec4 result;
   float symlog(float v) { return sign(v) * log(1.0 + abs(v) / max(max(abs(low), abs(high)) * 1e-4, 1e-37)); }
   void main() {
@@ -46,7 +46,7 @@ const CELLS = [
       float place;
       if (kind == 2) {
         float size = abs(v);
-        if (size == 0.0) { result = vec4(nothing, 1.0); return; }
+        if (size == 0.0) { result = vec4(mix(nothing, paper, pale), 1.0); return; }
         place = 0.12 + 0.88 * clamp(1.0 + log(size / max(high, 1e-37)) / log(10.0) / 6.0, 0.0, 1.0);
       } else if (logarithmic) place = (symlog(v) - symlog(low)) / max(symlog(high) - symlog(low), 1e-30);
       else place = (v - low) / max(high - low, 1e-37);
@@ -54,7 +54,7 @@ const CELLS = [
       int i = int(place);
       paint = mix(stops[i], stops[i + 1], place - float(i));
     }
-    result = vec4(paint, 1.0);
+    result = vec4(mix(paint, paper, pale), 1.0);
   }`,
 ];
 
@@ -86,7 +86,8 @@ export class TensorGl {
     setBuffersAndAttributes(gl, this.program, this.corners);
   }
 
-  scale(camera: Camera, size: Size, scale: Scale, channel: Channel): void {
+  /** Colours of what follows; pale ones let the words above them be read. */
+  scale(camera: Camera, size: Size, scale: Scale, channel: Channel, pale: boolean): void {
     const kinds = { values: ["values-0", "values-1", "values-2", "values-3", "values-4"], signed: ["signed-0", "signed-1", "signed-2", "signed-3", "signed-4"], errors: ["cold", "cold", "warm", "hot", "hot"] };
     setUniforms(this.program, {
       camera: [camera.x, camera.y, camera.sx, camera.sy],
@@ -100,6 +101,8 @@ export class TensorGl {
       odd: unit("odd"),
       unwritten: unit("unwritten"),
       nothing: unit("cell"),
+      paper: unit("paper"),
+      pale: pale ? 0.55 : 0,
     });
   }
 

@@ -89,7 +89,7 @@ export function TaskView(props: { dump: number; task: number; query: Record<stri
       {info.scalars.length > 0 && <Scalars info={info} />}
       {info.buffers.length > 0 && <Buffers dump={dump} info={info} />}
       <section>
-        <h2>Again, alone</h2>
+        <h2>Replay</h2>
         {Object.entries(info.commands).map(([key, text]) => text && <Command key={key} text={text} />)}
       </section>
       <Trace dump={dump} task={task} shown={traced} />

@@ -181,7 +181,7 @@ function Shown(props: Props & { info: TensorInfo; other: { dump: number; info: T
       else {
         shell.say(`${words} at [${(found.index ?? unravel(found.element, info.shape ?? [])).join(", ")}]${from}`);
         moveTo(spotOf(found.element, plane));
-        if (Math.min(camera.current.sx / VALUE_WIDE, camera.current.sy / VALUE_TALL) < 1) {
+        if (!valuesShown(camera.current)) {
           const place = spotOf(found.element, plane);
           look({ x: place.col + 0.5, y: place.row + 0.5, sx: 64, sy: 22 });
         }
@@ -225,7 +225,7 @@ function Shown(props: Props & { info: TensorInfo; other: { dump: number; info: T
       const size = { width: box.x1 - box.x0, height: box.y1 - box.y0 };
       const box2 = seen(camera.current, size);
       gl.current!.pane(s.ratio, s.size, box);
-      gl.current!.scale(camera.current, size, scaleOf(pane), pane.of === "difference" && query["show"] === undefined ? "largest" : channel);
+      gl.current!.scale(camera.current, size, scaleOf(pane), pane.of === "difference" && query["show"] === undefined ? "largest" : channel, valuesShown(camera.current));
       // Coarser tiles first: they stand in for what is not here yet.
       const levels = [...new Set([plane.levels - 1, Math.min(plane.levels - 1, level + 2), Math.min(plane.levels - 1, level + 1), level])].sort((a, b) => b - a);
       for (const at of levels) {
@@ -270,9 +270,10 @@ function Shown(props: Props & { info: TensorInfo; other: { dump: number; info: T
       pen.fillText(failed.message, 10, 16, size.width - 20);
     }
     const { sx, sy } = camera.current;
-    if (sx >= VALUE_WIDE && sy >= VALUE_TALL) {
+    if (valuesShown(camera.current)) {
       pen.font = "11px ui-monospace, 'DejaVu Sans Mono', monospace";
       pen.textAlign = "center";
+      pen.fillStyle = css("ink");
       const digits = sx > 90 ? 7 : sx > 66 ? 6 : 4;
       for (let row = Math.max(0, Math.floor(seenBox.y0)); row <= Math.min(plane.rows - 1, seenBox.y1); row++) {
         for (let col = Math.max(0, Math.floor(seenBox.x0)); col <= Math.min(plane.cols - 1, seenBox.x1); col++) {
@@ -280,10 +281,6 @@ function Shown(props: Props & { info: TensorInfo; other: { dump: number; info: T
           if (!at) continue;
           const [x, y] = toScreen(camera.current, size, col + 0.5, row + 0.5);
           const text = at.unwritten ? "unwritten" : value(at.value, digits);
-          pen.lineWidth = 3;
-          pen.strokeStyle = css("paper", 0.75);
-          pen.strokeText(text, x, y, sx - 6);
-          pen.fillStyle = css("ink");
           pen.fillText(text, x, y, sx - 6);
         }
       }
@@ -458,8 +455,12 @@ function spotIn(query: Record<string, string>, p: Plane): Spot {
   return { plane: Math.min(p.planes - 1, place.plane), row: Math.min(p.rows - 1, place.row), col: Math.min(p.cols - 1, place.col) };
 }
 
+function valuesShown(camera: Camera): boolean {
+  return camera.sx >= VALUE_WIDE && camera.sy >= VALUE_TALL;
+}
+
 /** Near enough for values, around a spot. */
 function near(fitted: Camera, spot: Spot): Camera {
-  if (fitted.sx >= VALUE_WIDE && fitted.sy >= VALUE_TALL) return fitted;
+  if (valuesShown(fitted)) return fitted;
   return { x: spot.col + 0.5, y: spot.row + 0.5, sx: 64, sy: 22 };
 }
