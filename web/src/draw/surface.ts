@@ -47,6 +47,8 @@ export class Surface {
     if (this.waiting || this.ended.signal.aborted) return;
     this.waiting = requestAnimationFrame(() => {
       this.waiting = 0;
+      // A view may be gone before it is told so.
+      if (!this.host.isConnected) return;
       for (const pen of [this.under, this.pen]) {
         pen.setTransform(this.ratio, 0, 0, this.ratio, 0, 0);
         pen.clearRect(0, 0, this.size.width, this.size.height);

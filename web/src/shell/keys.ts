@@ -1,6 +1,6 @@
 // One place that hears the keyboard. What is registered is what the help shows.
 
-import { useEffect } from "preact/hooks";
+import { useLayoutEffect } from "preact/hooks";
 
 export interface Binding {
   keys: string[];
@@ -18,7 +18,8 @@ interface Layer {
 const layers: Layer[] = [];
 
 export function useKeys(title: string, bindings: Binding[], modal = false): void {
-  useEffect(() => {
+  // Before the next key can be heard: people type faster than pictures are painted.
+  useLayoutEffect(() => {
     const layer = { title, bindings, modal };
     // Dialogs stay on top of views that are drawn again below them.
     const at = modal ? layers.length : layers.findIndex(other => other.modal);

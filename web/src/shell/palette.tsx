@@ -1,6 +1,6 @@
 // The palette: any view, kernel, task or command by a few letters.
 
-import { useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useLayoutEffect, useMemo, useRef, useState } from "preact/hooks";
 import { go, here } from "../address.ts";
 import { NONE, VERDICTS } from "../wire/decode.ts";
 import type { Tasks } from "../wire/decode.ts";
@@ -91,7 +91,7 @@ export function Palette(props: { close: () => void; help: () => void }) {
     { keys: ["ArrowUp"], about: "previous", run: () => move(-1) },
     { keys: ["Enter"], about: "go", run: () => run(items[at]) },
   ], true);
-  useEffect(() => field.current?.focus(), []);
+  useLayoutEffect(() => field.current?.focus(), []);
   useEffect(() => list.current?.children[at]?.scrollIntoView({ block: "nearest" }), [at]);
 
   return (

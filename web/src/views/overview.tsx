@@ -153,30 +153,31 @@ function sentence(report: Report): string {
   }
 }
 
+const LEDGER = ["entries", "arguments", "payload_bytes", "waits", "wait_ns"];
+
+/** What the capture took in, what it waited for, and what it lost. */
 function Ledger(props: { overview: Overview }) {
   const { ledger, losses } = props.overview;
-  const rows = Object.entries(ledger ?? {}).filter(([key]) => key !== "schema");
+  const rings = (Array.isArray(ledger?.["rings"]) ? ledger["rings"] : []) as Record<string, unknown>[];
+  const told: [string, unknown][] = Object.entries(ledger ?? {}).filter(([key]) => key !== "rings" && key !== "schema");
+  const sums = rings.length ? LEDGER.map((key): [string, unknown] => [key, rings.reduce((sum, ring) => sum + Number(ring[key] ?? 0), 0)]) : [];
+  const rows = [...sums, ...told, ...Object.entries((losses ?? {}) as Record<string, unknown>)];
   return (
     <section>
-      <h2>Ledger</h2>
+      <h2>Ledger{rings.length > 0 && <span class="dim"> of {rings.length} capture {rings.length === 1 ? "ring" : "rings"}</span>}</h2>
       {rows.length === 0 && <p class="dim">This format says nothing about what was lost.</p>}
       <dl class="ledger">
         {rows.map(([key, n]) => (
           <div key={key}>
-            <dt>{words(key)}</dt>
-            <dd class="mono">{typeof n === "number" ? (key.includes("bytes") ? bytes(n) : key.endsWith("_ns") ? time(n / 1000) : count(n)) : plain(n)}</dd>
+            <dt>{words(key.replace(/_(bytes|ns)$/, key === "wait_ns" ? " time" : " bytes"))}</dt>
+            <dd class={typeof n === "number" && n > 0 && /lost|dropped|overwritten|skipped|truncated/.test(key) ? "mono bad" : "mono"}>
+              {typeof n === "number" ? (key.includes("bytes") ? bytes(n) : key.endsWith("_ns") ? time(n / 1000) : count(n)) : plain(n)}
+            </dd>
           </div>
         ))}
       </dl>
-      {hasLosses(losses) && <p class="bad">Lost: <span class="mono">{plain(losses)}</span></p>}
     </section>
   );
-}
-
-function hasLosses(losses: unknown): boolean {
-  if (Array.isArray(losses)) return losses.length > 0;
-  if (losses && typeof losses === "object") return Object.values(losses).some(hasLosses);
-  return typeof losses === "number" ? losses > 0 : typeof losses === "string" && losses !== "";
 }
 
 type SortKey = "name" | "tasks" | "bytes" | "busy_ns" | "nan" | "inf" | "unwritten" | "wrong";
@@ -234,7 +235,10 @@ function Notes(props: { notes: string[] }) {
 }
 
 function RunFacts(props: { run: Record<string, unknown> }) {
-  const rows = Object.entries(props.run ?? {}).filter(([, v]) => v !== null && v !== "");
+  const inner = (v: unknown): v is Record<string, unknown> => typeof v === "object" && v !== null && !Array.isArray(v);
+  const rows = Object.entries(props.run ?? {})
+    .flatMap(([key, v]): [string, unknown][] => (inner(v) ? Object.entries(v).map(([part, w]) => [`${key} ${part}`, w]) : [[key, v]]))
+    .filter(([, v]) => v !== null && v !== "" && !(Array.isArray(v) && v.length === 0));
   if (!rows.length) return null;
   return (
     <details>

@@ -58,7 +58,7 @@ export function TaskView(props: { dump: number; task: number; query: Record<stri
       <div class="title">
         <h1 class="mono">{info.kernel ?? "no kernel"}</h1>
         <span class="mono dim">{info.task_id}</span>
-        <VerdictTag name={verdict} words={info.verdict_text ?? WORDS[verdict] ?? null} />
+        <VerdictTag name={verdict} words={WORDS[verdict] ?? info.verdict_text} />
         <span class="grow" />
         <span class="links">
           <Link to={{ view: "graph", dump, query: { task: String(task) } }}>graph</Link>
@@ -72,7 +72,7 @@ export function TaskView(props: { dump: number; task: number; query: Record<stri
         ["cores", coresText(info.cores)],
         ...Object.entries(times).filter(([, v]) => v !== null).map(([key, v]): [string, string] => timeFact(key, v!)),
       ]} />
-      {info.compared?.why?.map(line => <p key={line}>{line}</p>)}
+      {info.why?.map(line => <p key={line}>{line}</p>)}
       <section>
         <h2>Arguments</h2>
         <div class="scroll">

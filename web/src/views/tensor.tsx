@@ -71,7 +71,7 @@ function panesOf(dump: number, info: TensorInfo, other: { dump: number; info: Te
     else panes.unshift(sibling);
   }
   if (info.reference) {
-    const about = info.reference.text ?? info.reference.kind;
+    const about = info.reference.with ?? info.reference.kind;
     panes.push({ name: "reference", about, dump, record: info.index, of: "reference" });
     panes.push({ name: "difference", about: `from the ${info.reference.kind}`, dump, record: info.index, of: "difference" });
   }
@@ -91,7 +91,8 @@ function layOut(n: number, size: Size): Box[] {
   const rows = Math.ceil(n / columns);
   return Array.from({ length: n }, (_, i) => {
     const [row, column] = [Math.floor(i / columns), i % columns];
-    return { x0: (size.width * column) / columns + (column ? 3 : 0), x1: (size.width * (column + 1)) / columns, y0: (size.height * row) / rows + TITLE, y1: (size.height * (row + 1)) / rows - 3 };
+    const [x0, y0] = [(size.width * column) / columns + (column ? 3 : 0), (size.height * row) / rows + TITLE];
+    return { x0, x1: Math.max(x0 + 1, (size.width * (column + 1)) / columns), y0, y1: Math.max(y0 + 1, (size.height * (row + 1)) / rows - 3) };
   });
 }
 
@@ -349,7 +350,9 @@ function Shown(props: Props & { info: TensorInfo; other: { dump: number; info: T
     const box = seen(camera.current, paneSize());
     return { rows: Math.max(1, Math.floor((box.y1 - box.y0) / 2)), cols: Math.max(1, Math.floor((box.x1 - box.x0) / 2)) };
   };
-  const by = (rows: number, cols: number) => moveTo({ ...spot, row: spot.row + rows, col: spot.col + cols });
+  // A tensor of one dimension goes on in the next row; others end where their rows end.
+  const folded = (info.shape?.length ?? 0) < 2;
+  const by = (rows: number, cols: number) => moveTo(folded && rows === 0 ? spotOf(Math.max(0, Math.min(total - 1, element + cols)), plane) : { ...spot, row: spot.row + rows, col: spot.col + cols });
   const back = () => (info.task != null ? go({ view: "task", dump, item: info.task, query: { arg: String(info.arg_index) } }) : go({ view: "overview", dump }));
   useKeys("Tensor", [
     { keys: ["h", "ArrowLeft"], about: "column before", run: () => by(0, -1) },

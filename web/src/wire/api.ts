@@ -190,7 +190,8 @@ export interface TaskInfo {
   commands: Record<string, string | null>;
   previous: number | null;
   next: number | null;
-  compared?: { inputs?: Compared[]; outputs?: Compared[]; why?: string[] } | null;
+  compared?: { inputs?: Compared[]; outputs?: Compared[] } | null;
+  why?: string[];
   closer?: Closer[];
   notes?: string[];
 }
@@ -201,7 +202,7 @@ export interface TensorInfo extends RecordInfo {
   rows: number;
   cols: number;
   planes: number;
-  reference: { kind: string; text?: string; [key: string]: unknown } | null;
+  reference: { kind: string; with?: string | null; beyond?: number; max_abs?: Num | null } | null;
   task?: number | null;
   sibling?: number | null;
   worst?: { element: number; index: number[] } | null;

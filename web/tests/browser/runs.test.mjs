@@ -48,14 +48,14 @@ test("13 tasks", async () => {
   await serving([run], server => graphOf(server, 13));
 });
 
-test("16,384 tasks of paged attention, with one that wrote NaN", async () => {
+test("16,640 tasks of paged attention, with one that wrote NaN", async () => {
   const run = join(home, "large");
   argus("run", "paged_attention", "--case", "large", "--skip-golden", "--dump-tensor", "--inject", "PV:700:nan", "-o", run);
   await serving([run], async server => {
-    await graphOf(server, 16384);
+    await graphOf(server, 16640);
     await visit(server, "#/d0/timeline", async page => {
       await drawn(page, "timeline");
-      assert.ok(Number(await page.getAttribute("[data-ready=timeline]", "data-slices")) >= 16384);
+      assert.ok(Number(await page.getAttribute("[data-ready=timeline]", "data-slices")) >= 16640);
       await page.keyboard.press("c");
       await arrive(page, /critical=1/);
     });
@@ -75,10 +75,10 @@ test("a run that goes on fills in while one looks", async () => {
       await page.waitForSelector("header .live");
       await drawn(page, "graph");
       const first = Number(await page.getAttribute("[data-ready=graph]", "data-tasks"));
-      assert.ok(first < 16384, `${first} tasks`);
+      assert.ok(first < 16640, `${first} tasks`);
       child.resume();
       await child.ended;
-      await page.waitForSelector("[data-ready=graph][data-tasks='16384']");
+      await page.waitForSelector("[data-ready=graph][data-tasks='16640']");
       await page.waitForSelector("header .live", { state: "detached" });
     }));
   } finally {

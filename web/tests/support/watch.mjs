@@ -1,10 +1,14 @@
 // A page that is watched: nothing may be printed, fail, or leave the machine.
 
 import assert from "node:assert/strict";
+import { join } from "node:path";
 import { launch } from "./browser.mjs";
 
 // Chromium's own remark on reading pixels back from software WebGL, when it puts the page together.
 const DRIVER = /GL Driver Message .* GPU stall due to ReadPixels/;
+
+// A bundle to use instead of the one inside the tool: a change of the page is tried without building the tool again.
+const DIST = process.env.ARGUS_DIST;
 
 let browser;
 
@@ -40,7 +44,8 @@ export async function visit(server, fragment, body, { refused = false, ...option
       said.push(`request to ${url}`);
       return route.abort();
     }
-    return route.continue();
+    const file = /\/(app\.js|app\.css)$/.exec(new URL(url).pathname);
+    return file && DIST ? route.fulfill({ path: join(DIST, file[1]) }) : route.continue();
   });
   try {
     await page.goto(`${server.url}${fragment}`);
