@@ -20,9 +20,11 @@
 //! | `tensor` | rows and brackets as numpy prints them |
 //! | `histogram` | how often which values occur, drawn in a line |
 //! | [`record`] | the words for a record |
+//! | [`object`](mod@object) | a record as JSON |
 
 mod histogram;
 mod number;
+pub mod object;
 pub mod record;
 mod slice;
 mod tensor;

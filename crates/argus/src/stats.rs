@@ -18,6 +18,7 @@ use argus_dump::summary::Summary;
 use argus_facts::number::Number;
 use argus_runs::RunTree;
 use argus_runs::capture::Wanted;
+use argus_text::object::{self, summary};
 use argus_text::record;
 use rayon::prelude::*;
 use serde_json::{Value, json};
@@ -28,7 +29,6 @@ use crate::failure::{FAILED, Failure};
 use crate::input::{Target, Unreadable};
 use crate::long_table::{LongTable, Row};
 use crate::output::counted;
-use crate::view::{object, row};
 use crate::{input, output, ranks, schema, table};
 
 pub fn stats(args: &StatsArgs) -> Result<ExitCode, Failure> {
@@ -54,7 +54,7 @@ fn of_ranks(args: &StatsArgs, tree: &RunTree, chosen: &[usize]) -> Result<ExitCo
         for index in selected {
             let record = dump.record(index);
             if record.kind == Kind::Tensor
-                && let Some(summary) = row::summary(dump, &record)
+                && let Some(summary) = summary(dump, &record)
             {
                 let key = key(dump, &record);
                 groups.entry(key.clone()).or_insert_with(|| Group::new(key)).add(&summary);
@@ -130,7 +130,7 @@ fn of_dump(args: &StatsArgs, dump: &Dump) -> Result<ExitCode, Failure> {
             if !args.by_kernel {
                 RECORDS.write(out, &selected, widths, (colour, output::columns()), |index| {
                     let record = dump.record(index);
-                    let summary = row::summary(dump, &record)?;
+                    let summary = summary(dump, &record)?;
                     Some(Row { cells: cells(dump, &record, &summary), alarming: false })
                 })?;
                 out.write_all(b"\n")?;
@@ -193,7 +193,7 @@ fn for_each_tensor<T: Send>(
             .filter_map(|&index| {
                 let record = dump.record(index);
                 let tensor = record.kind == Kind::Tensor;
-                let summary = if tensor { row::summary(dump, &record) } else { None };
+                let summary = if tensor { summary(dump, &record) } else { None };
                 tensor.then(|| (record, summary, make(&record, summary.as_ref())))
             })
             .collect();

@@ -2,9 +2,10 @@
 
 use argus_abi::{DType, Kind};
 use argus_dump::read::{Dump, PayloadError, Record, Scalar};
-use argus_dump::summary::{Summary, summarise};
+use argus_dump::summary::Summary;
 use argus_facts::number::{Number, number};
 use argus_text::UNWRITTEN;
+use argus_text::object::summary;
 use argus_text::record::{dtype, remarks, scalar, shape, stage};
 
 use crate::long_table::Row;
@@ -83,12 +84,6 @@ impl Glance {
         }
         Glance { text, alarming }
     }
-}
-
-/// Statistics of a payload that is there.
-pub fn summary(dump: &Dump, record: &Record) -> Option<Summary> {
-    let payload = dump.payload(record).ok().filter(|_| record.has_payload())?;
-    Some(summarise(record.dtype?, record.numel()?, payload))
 }
 
 /// `-1.5 … 2.`, what was never written and what is not finite.
