@@ -17,12 +17,14 @@
 //! | [`holdings`] | what a directory holds whose run did not finish |
 //! | [`tree`] | captures of many ranks: a table, a choice, pairs and groups |
 //! | [`write`](mod@write) | files of the reference written beside a dump of ours |
+//! | [`timeline`] | when what ran where, as tracks |
 //! | [`timing`] | times by kernel and core, the critical path, what to shorten first |
 #![forbid(unsafe_code)]
 
 pub mod capture;
 mod error;
 pub mod holdings;
+pub mod timeline;
 pub mod timing;
 pub mod tree;
 pub mod write;

@@ -8,6 +8,7 @@ use anyhow::anyhow;
 use argus_abi::{FatalCode, FuncId, RuntimeKind};
 use argus_chip::{CHIPS, Chip, ChipError, DEFAULT_CHIP};
 use argus_record::Names;
+use argus_runs::timeline::of_times;
 use argus_runtime::{ConfigError, Injected, Injection, InjectionError, RunError, Timed};
 use argus_scene::play::{PlayError, PlayOptions, Played, Stage, play_with};
 use argus_scene::registry::runtime;
@@ -94,7 +95,7 @@ pub fn run(args: &RunArgs, registry: &Registry) -> Result<Summary, Failure> {
         injected = device.injected().to_vec();
         if let (Some(target), Some(Timed { times, edges })) = (&target, device.timed()) {
             let name = |func| program.kernels.get(FuncId(func)).map(|entry| entry.name.to_string());
-            let timeline = trace::run_timeline::timeline(times, edges, &name);
+            let timeline = of_times(times, edges, &name);
             drawn = target.write(&timeline, &[]);
         }
         ended.map_err(explained)
