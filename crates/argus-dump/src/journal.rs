@@ -47,11 +47,14 @@
 //! It is read as well. Its [`TaskRecord`] has 16 bytes of cores instead of 32; the fields behind them start 16
 //! bytes earlier, and as many more zeros end it.
 
+mod held;
 mod layout;
 mod read;
 mod version_1;
 mod write;
 
+pub(crate) use held::Hold;
+pub use held::is_being_written;
 pub use layout::{
     ArgumentRecord, EdgesRecord, EndRecord, Header, KernelRecord, LossRecord, SkipRecord, TaskRecord, kind,
     marks, status,

@@ -111,5 +111,7 @@ pub const MANIFEST_FILE: &str = "tensor_dump.json";
 pub const GRAPH_FILE: &str = "graph.json";
 /// Name of the times of the run.
 pub const TIMELINE_FILE: &str = "timeline.json";
+/// Name of a large graph's layout, which lies beside the dump's directory.
+pub const LAYOUT_FILE: &str = "layout.bin";
 /// Name of the description of the run.
 pub const RUN_FILE: &str = "run.json";

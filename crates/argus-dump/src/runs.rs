@@ -8,7 +8,10 @@ use std::time::SystemTime;
 use crate::origin_file::{self, SCENE_DIRECTORY};
 use crate::read::{Dump, Ending, OpenError, dumps_in};
 use crate::verdict_file::{LastVerdict, VERDICT_FILE};
-use crate::{DUMP_DIRECTORY, GRAPH_FILE, JOURNAL_FILE, MANIFEST_FILE, PAYLOAD_FILE, RUN_FILE, TIMELINE_FILE};
+use crate::{
+    DUMP_DIRECTORY, GRAPH_FILE, JOURNAL_FILE, LAYOUT_FILE, MANIFEST_FILE, PAYLOAD_FILE, RUN_FILE,
+    TIMELINE_FILE,
+};
 
 /// The files that a dump of ours consists of.
 const FILES: [&str; 6] = [JOURNAL_FILE, PAYLOAD_FILE, MANIFEST_FILE, GRAPH_FILE, RUN_FILE, TIMELINE_FILE];
@@ -136,7 +139,7 @@ fn look(
             directories.push(path);
         } else if is_dir && is_round(&name) {
             look(&path, files, directories, ours)?;
-        } else if !is_dir && (name == VERDICT_FILE || is_artefact(&name)) {
+        } else if !is_dir && (name == VERDICT_FILE || name == LAYOUT_FILE || is_artefact(&name)) {
             files.push(path);
         } else {
             return Err(RemoveError::Stranger { path });

@@ -13,7 +13,7 @@ use crate::error::{DumpError, Saved};
 use crate::graph_file::{self, Stopped};
 use crate::info::{DumpInfo, DumpOptions, DumpSummary, RunEnd, StatsMode};
 use crate::journal::{
-    ArgumentRecord, EdgesRecord, Journal, JournalFile, LossRecord, SkipRecord, TaskRecord, kind, marks,
+    ArgumentRecord, EdgesRecord, Hold, Journal, JournalFile, LossRecord, SkipRecord, TaskRecord, kind, marks,
 };
 use crate::kept::KeptRecords;
 use crate::manifest::{self, Contents, last_tasks};
@@ -48,6 +48,8 @@ pub struct DumpWriter {
     tasks: Sorted<TaskFields>,
     edges: Sorted<EdgeBytes>,
     skipped: Sorted<SkipRecord>,
+    /// Readers can tell that the run is going on.
+    _hold: Hold,
 }
 
 /// The two files that grow during the run.
@@ -103,6 +105,7 @@ impl DumpWriter {
                 .map_err(|source| DumpError::Create { path, source })
         };
         let journal = JournalFile::new(create(JOURNAL_FILE)?);
+        let hold = Hold::take(directory);
         let payload = PayloadFile::new(create(PAYLOAD_FILE)?, options.dedupe);
         let spool =
             Spool::start().map_err(|source| DumpError::Create { path: directory.to_path_buf(), source })?;
@@ -120,6 +123,7 @@ impl DumpWriter {
             tasks: Sorted::new(directory),
             edges: Sorted::new(directory),
             skipped: Sorted::new(directory),
+            _hold: hold,
         };
         run_file::write(directory, &writer.info, &options, &writer.started, None)
             .map_err(|source| DumpError::Create { path: directory.join(RUN_FILE), source })?;

@@ -14,6 +14,7 @@ pub enum Number {
 
 impl Number {
     /// The nearest f64.
+    #[inline]
     pub fn as_f64(self) -> f64 {
         match self {
             Number::Float(value) => value,
@@ -41,6 +42,7 @@ pub fn element(dtype: DType, payload: &[u8], index: u64) -> Option<Number> {
 }
 
 /// The number that the low bits of `bits` mean in `dtype`.
+#[inline]
 pub fn number(dtype: DType, bits: u64) -> Number {
     match dtype {
         DType::F32 => Number::Float(f64::from(f32::from_bits(bits as u32))),
@@ -145,6 +147,7 @@ fn fp4_e2m1(bits: u8) -> f64 {
 /// Whether a value has the pattern that fresh memory is filled with, all bits set. As an f32, f16 or bf16 that is a
 /// NaN that no instruction produces, so an element that holds it was never written. Narrower types have too few NaNs
 /// to tell, and integers none.
+#[inline]
 pub fn is_unwritten(dtype: DType, value: Number) -> bool {
     let fill = match dtype {
         DType::F32 => u64::from(u32::MAX),

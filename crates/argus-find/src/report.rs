@@ -364,7 +364,7 @@ fn one_closer(
     output: &Comparison,
 ) -> Option<Closer> {
     let record = subject.dump.record(output.record);
-    let sides = again(subject, expectation, at, output)?;
+    let sides = again(subject, expectation, at, output.record, output.expected_record)?;
     let actual = sides.widened.as_deref().map_or_else(|| subject.dump.payload(&record).ok(), Some)?;
     let shape: Option<Vec<u32>> = record.shape().iter().map(|&extent| u32::try_from(extent).ok()).collect();
     let pair = Pair::new(sides.dtype, record.numel()?, actual, &sides.wanted).ok()?.shaped(&shape?).ok()?;

@@ -25,7 +25,7 @@ use crate::golden::Folder;
 use crate::tasks::Tasks;
 use crate::verdict::{Agreement, Evidence, First, Verdict, compared, firsts, isolated};
 
-pub(crate) use again::again;
+pub use again::{Again, again};
 pub use end::EndResult;
 pub(crate) use task::expected_with;
 

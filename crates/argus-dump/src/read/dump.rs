@@ -313,8 +313,9 @@ impl Dump {
         self.version == FormatVersion::Argus
     }
 
-    /// The bytes that lie where a tensor's should, whether or not they are those that were captured.
-    pub(crate) fn stored_payload(&self, record: &Record) -> Result<&[u8], PayloadError> {
+    /// The bytes that lie where a tensor's should, whether or not they are those that were captured. For someone who looks
+    /// at a part of a tensor that is too large to be hashed first, and says so.
+    pub fn stored_payload(&self, record: &Record) -> Result<&[u8], PayloadError> {
         let index = record.index;
         if record.kind == Kind::Scalar {
             return Err(PayloadError::Scalar { record: index });

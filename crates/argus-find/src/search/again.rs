@@ -5,29 +5,32 @@ use argus_abi::DType;
 use super::Expectation;
 use super::task::{expected, place};
 use crate::align::Side;
-use crate::compare::Comparison;
 use crate::golden::Values;
 
 /// What was compared.
-pub(crate) struct Again {
+pub struct Again {
     pub dtype: DType,
+    /// What the values should be.
     pub wanted: Vec<u8>,
     /// The actual values, where they were widened to compare.
     pub widened: Option<Vec<u8>>,
 }
 
-pub(crate) fn again(
+/// Fetches both sides of a comparison of the task at `at` again: `record`, and the record of the other dump that it was
+/// compared with, if there was one. `None` if one of them cannot be had.
+pub fn again(
     subject: Side<'_>,
     expectation: &Expectation<'_>,
     at: usize,
-    comparison: &Comparison,
+    record: usize,
+    expected_record: Option<usize>,
 ) -> Option<Again> {
-    let record = subject.dump.record(comparison.record);
+    let record = subject.dump.record(record);
     let dtype = record.dtype?;
     let own = |wanted: Vec<u8>| Some(Again { dtype, wanted, widened: None });
     match expectation {
         Expectation::Against(other) => {
-            let expected = other.dump.record(comparison.expected_record?);
+            let expected = other.dump.record(expected_record?);
             own(other.dump.payload(&expected).ok()?.to_vec())
         }
         Expectation::Golden(folder) => match folder.values(place(&record), dtype, record.numel()?)?.ok()?.1 {
