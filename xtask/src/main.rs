@@ -11,6 +11,7 @@ mod memory;
 mod python;
 mod step;
 mod tasks;
+mod web;
 
 use std::process::ExitCode;
 
@@ -26,6 +27,7 @@ Usage: cargo xtask COMMAND
   hooks   instructions that the capture hooks cost while capture is off
   python  the interpreter of the tests, with its packages and this one, in target/python
   wheel   the Python package as a wheel, in target/wheels, tried in a fresh environment
+  web     the page of `argus open`: whether its bundle is what its sources give, and its tests
   long    what takes too long for every change: many random graphs, loom, memory, the scene matrix in full, the
           fuzz targets built";
 
@@ -41,6 +43,7 @@ fn main() -> ExitCode {
         ["hooks"] => tasks::hooks,
         ["python"] => tasks::python_package,
         ["wheel"] => tasks::wheel,
+        ["web"] => tasks::web,
         ["long"] => tasks::long,
         _ => {
             eprintln!("{USAGE}");

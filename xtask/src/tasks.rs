@@ -8,9 +8,10 @@ use crate::hooks;
 use crate::memory;
 use crate::python;
 use crate::step::{Result, cargo, run, step};
+use crate::web;
 
-/// Everything a change must pass. Quick checks come first; the tests come last, so that their summary
-/// closes the output.
+/// Everything a change must pass. Quick checks come first; the tests come last, so that their summary closes the output, and
+/// those of the page behind them, because they need the tool.
 pub fn test() -> Result<()> {
     step("formatting", || run(&mut cargo(&["fmt", "--all", "--check"])))?;
     deps()?;
@@ -28,7 +29,19 @@ pub fn test() -> Result<()> {
     step("tests", || {
         let mut tests = cargo(&["nextest", "run", "--workspace"]);
         run(tests.env("PROPTEST_RNG_SEED", GATE_SEED).env(python::VARIABLE, &interpreter))
-    })
+    })?;
+    // The tests of the tool have built it.
+    page()
+}
+
+/// The page of `argus open`, with the tool as it is now.
+pub fn web() -> Result<()> {
+    step("the tool", || run(&mut cargo(&["build"])))?;
+    page()
+}
+
+fn page() -> Result<()> {
+    step("the page", || web::check(&target_directory()?.join("debug/argus")))
 }
 
 /// The gate tries the same random cases each time: a change that breaks nothing must not fail by chance.

@@ -17,8 +17,8 @@ use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 
 pub use common::{Color, CommonArgs, CompletionsArgs, DoctorArgs, ManArgs, PytestArgs};
 pub use dumps::{
-    ConvertArgs, DumpsArgs, ExportArgs, ExportFormat, FilterArgs, Layout, MergeArgs, RankArgs, ShardArgs,
-    StatsArgs, TuiArgs, VerifyArgs, ViewArgs,
+    ConvertArgs, DumpsArgs, ExportArgs, ExportFormat, FilterArgs, Layout, MergeArgs, OpenArgs, RankArgs,
+    ShardArgs, StatsArgs, TuiArgs, VerifyArgs, ViewArgs,
 };
 pub use find::{DiffArgs, FindArgs, LimitArgs, SceneArgs};
 pub use replay::{Debugger, ReplayArgs, TaskArgs};
@@ -59,6 +59,8 @@ pub enum Command {
     View(Box<ViewArgs>),
     /// Browses a dump on the full screen: tasks, arguments, values, heat maps
     Tui(TuiArgs),
+    /// Shows dumps in a web browser, here or over SSH: graph, tasks, tensors, timeline, a run in progress
+    Open(OpenArgs),
     /// Statistics of the values of a dump
     Stats(Box<StatsArgs>),
     /// Checks a dump against its checksums, its graph and itself
@@ -110,6 +112,7 @@ impl Command {
             Command::Doctor(args) => args.json,
             Command::New(_)
             | Command::Tui(_)
+            | Command::Open(_)
             | Command::Pytest(_)
             | Command::Completions(_)
             | Command::Man(_) => false,

@@ -33,7 +33,7 @@ pub fn capture(path: Option<&Path>, wanted: Wanted) -> Result<Capture, Failure> 
     Capture::open(&path, wanted).map_err(|error| no_capture(&path, error))
 }
 
-fn path_or_newest(path: Option<&Path>) -> Result<PathBuf, Failure> {
+pub fn path_or_newest(path: Option<&Path>) -> Result<PathBuf, Failure> {
     if let Some(path) = path {
         return Ok(path.to_path_buf());
     }

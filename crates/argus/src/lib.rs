@@ -16,7 +16,8 @@
 //! | `progress` | progress of a long run, on a terminal only |
 //! | `input` | from what was typed to an open dump and some of its records |
 //! | `view` | `argus view`: records as a table, tensors as text |
-//! | `tui` | `argus tui`: a dump in the browser |
+//! | `tui` | `argus tui`: a dump on the full screen |
+//! | `open` | `argus open`: dumps in a web browser |
 //! | `stats`, `verify` | `argus stats`, `argus verify` |
 //! | `export` | `argus export`, `argus convert` |
 //! | `find` | `argus find`, `argus diff` |
@@ -55,6 +56,7 @@ mod long_table;
 mod lookup;
 mod merge;
 mod new;
+mod open;
 mod output;
 pub mod prelude;
 mod progress;
@@ -76,6 +78,7 @@ mod verify;
 mod view;
 
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use argus_scene::{Registry, Scene};
 use clap::Parser;
@@ -113,17 +116,19 @@ pub fn main(scenes: impl IntoIterator<Item = Scene>) -> ExitCode {
         Err(error) => return output::not_understood(&error),
     };
     let json = cli.command.json();
+    let registry = Arc::new(registry);
     let ended = settings::set(&cli.common).and_then(|()| command(&cli.command, &registry));
     ended.unwrap_or_else(|failure| output::failed(&failure, json))
 }
 
-fn command(command: &Command, registry: &Registry) -> Result<ExitCode, Failure> {
+fn command(command: &Command, registry: &Arc<Registry>) -> Result<ExitCode, Failure> {
     match command {
         Command::List(args) => list::list(args, registry),
         Command::New(args) => new::new(args),
         Command::Run(args) => run_scene(args, registry),
         Command::View(args) => view::view(args),
         Command::Tui(args) => tui::tui(args),
+        Command::Open(args) => open::open(args, registry),
         Command::Stats(args) => stats::stats(args),
         Command::Verify(args) => verify::verify(args),
         Command::Export(args) => export::export(args),

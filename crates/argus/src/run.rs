@@ -21,7 +21,6 @@ use crate::interrupt::Interrupt;
 use crate::output;
 use crate::progress::Progress;
 use crate::settings::settings;
-use crate::trace;
 use crate::trace::run_timeline::Target;
 
 /// A case that was played to its end.

@@ -154,6 +154,38 @@ Examples:
 Inside, `?` shows all keys and `q` quits.";
 
 #[derive(Debug, Args)]
+#[command(after_help = OPEN_EXAMPLES)]
+pub struct OpenArgs {
+    /// Dumps, or directories of runs with one [default: the newest dump below outputs/]
+    #[arg(value_name = "DUMP")]
+    pub dumps: Vec<PathBuf>,
+
+    /// Port of the loopback to listen on [default: a free one]
+    #[arg(long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
+    pub port: u16,
+
+    /// Listen on a Unix socket that only you can use, instead of a port
+    #[arg(long, value_name = "PATH", conflicts_with = "port")]
+    pub socket: Option<PathBuf>,
+
+    /// Only print the address
+    #[arg(long)]
+    pub no_browser: bool,
+
+    /// End after so many minutes in which nothing was asked for [default: never]
+    #[arg(long, value_name = "MINUTES", allow_negative_numbers = true)]
+    pub idle: Option<f64>,
+}
+
+const OPEN_EXAMPLES: &str = "\
+Examples:
+  argus open
+  argus open good_run bad_run --port 8000
+  argus open --socket ~/argus.sock --no-browser
+
+The address holds a secret; who has it can read the dumps as long as the command runs. Ctrl-C ends it.";
+
+#[derive(Debug, Args)]
 #[command(after_help = STATS_EXAMPLES)]
 pub struct StatsArgs {
     #[arg(help = DUMP_HELP)]

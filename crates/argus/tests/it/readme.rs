@@ -100,6 +100,7 @@ fn each_option_is_documented() {
         "run",
         "view",
         "tui",
+        "open",
         "stats",
         "verify",
         "export",

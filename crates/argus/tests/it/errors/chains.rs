@@ -25,6 +25,7 @@ use argus_scene::play::PlayError;
 use argus_tile::Fault;
 use argus_trace::{Broken, CheckError, FilePlace, ParamsError, WriteError};
 use argus_tui::BrowseError;
+use argus_web::ServeError;
 use argus_workspace::collect::RecordError;
 use argus_workspace::{CollectError, LayoutError, SymbolError, WorkspaceError};
 
@@ -183,6 +184,9 @@ fn traces() -> Vec<Boxed> {
         Box::new(ParamsError::Read { path: path(), source: io() }),
         Box::new(ParamsError::Syntax { file: "t.json".into(), source: json() }),
         Box::new(BrowseError::Terminal(io())),
+        Box::new(ServeError::Port { port: 80, source: io() }),
+        Box::new(ServeError::Socket { path: path(), source: io() }),
+        Box::new(ServeError::Start(io())),
     ]
 }
 

@@ -1,0 +1,6 @@
+mod client;
+mod gate;
+mod live;
+mod routes;
+mod setup;
+mod tensors;
