@@ -102,7 +102,7 @@ export class GraphScene {
       gl.drawLines(camera, size);
       gl.drawBoxes(camera, size);
       // Gaps between squares of few pixels would only shimmer.
-      const side = Math.max(1.5, camera.sx < 5 ? camera.sx + 0.5 : camera.sx * 0.72) * surface.ratio;
+      const side = Math.max(1.5, camera.sx < 3.5 ? camera.sx + 0.5 : camera.sx * 0.76) * surface.ratio;
       const first = firstAt(laid, box.x0 - 1);
       gl.drawPoints(camera, size, side, first, firstAt(laid, box.x1 + 1) - first);
       // What went wrong can be seen from any distance.
@@ -159,7 +159,7 @@ export class GraphScene {
     for (const group of groups) {
       const [width, height] = [(group.x1 - group.x0) * camera.sx, (group.y1 - group.y0) * camera.sy];
       if (width < 2 || height < 2 || width > 4 * surface.size.width) continue;
-      this.gl.addBox(group.x0 * laid.stretch, group.y0, group.x1 * laid.stretch, group.y1, colour(kernelColour(group.kernel)), 40);
+      this.gl.addBox(group.x0 * laid.stretch, group.y0, group.x1 * laid.stretch, group.y1, colour(this.shown!.by === "kernel" ? kernelColour(group.kernel) : "edge"), 36);
     }
   }
 

@@ -64,7 +64,7 @@ export function TimelinePicture(props: Props) {
   const strips = useRef<Strips | null>(null);
   path.current = onPath;
 
-  const gutter = () => Math.min(150, surface.current!.size.width * 0.22);
+  const gutter = () => Math.min(190, surface.current!.size.width * 0.24);
   const scale = () => (surface.current!.size.width - gutter()) / (range.current[1] - range.current[0]);
   const usOf = (px: number) => range.current[0] + (px - gutter()) / scale();
 
