@@ -110,7 +110,7 @@ export class GraphScene {
       if (this.shown.by === "verdict") for (const t of this.wrong) this.box(t, Math.max(0.4, least), Math.max(0.4, least));
     }
     gl.drawBoxes(camera, size);
-    this.marks(surface, camera);
+    this.marks(surface, camera, near !== null);
     if (near && camera.sx >= WORDS_FROM) this.words(surface, camera, near);
     if (!near) this.names(surface, camera);
   }
@@ -186,9 +186,11 @@ export class GraphScene {
   }
 
   /** The task that was chosen, what it is tied to, and the way of the error. */
-  private marks(surface: Surface, camera: Camera): void {
+  private marks(surface: Surface, camera: Camera, near: boolean): void {
     const { laid, chosen, way } = this.shown!;
-    const { pen, size } = surface;
+    const { size } = surface;
+    // Boxes cover lines that pass behind them; from afar they are too small for that.
+    const pen = near ? surface.under : surface.pen;
     const half = HALF_WIDTH * laid.stretch;
     const tie = (from: number, to: number) => curve(pen, camera, surface, laid.x[from] + half, laid.y[from], laid.x[to] - half, laid.y[to]);
     if (chosen !== null) {
@@ -209,9 +211,9 @@ export class GraphScene {
     if (chosen !== null) {
       const [x, y] = toScreen(camera, size, laid.x[chosen], laid.y[chosen]);
       const [w, h] = [Math.max(6, half * camera.sx + 2.5), Math.max(6, HALF_HEIGHT * camera.sy + 2.5)];
-      pen.strokeStyle = css("accent");
-      pen.lineWidth = 2.5;
-      pen.strokeRect(x - w, y - h, 2 * w, 2 * h);
+      surface.pen.strokeStyle = css("accent");
+      surface.pen.lineWidth = 2.5;
+      surface.pen.strokeRect(x - w, y - h, 2 * w, 2 * h);
     }
   }
 
