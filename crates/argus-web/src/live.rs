@@ -69,8 +69,8 @@ fn begin(session: &Arc<Session>, number: usize, shown: &Arc<Shown>) {
     let pool = Arc::clone(&session);
     pool.back.spawn(move || {
         if let Ok(served) = session.served(number) {
-            overview::count(&session, served, &shown);
             judged::judge(&session, served, &shown);
+            overview::count(&session, served, &shown);
         }
     });
 }

@@ -42,6 +42,7 @@ pub fn record(shown: &Shown, index: usize) -> Answer {
     object.insert("sibling".into(), json!(task.and_then(|task| sibling(shown, task, &record))));
     if record.kind == Kind::Tensor {
         let planes = Planes::of(record.shape());
+        object.insert("checked".into(), (!large).into());
         object.insert("planes".into(), json!(planes.map(|planes| planes.planes)));
         object.insert("rows".into(), json!(planes.map(|planes| planes.rows)));
         object.insert("cols".into(), json!(planes.map(|planes| planes.cols)));
@@ -87,7 +88,7 @@ fn sibling(shown: &Shown, task: usize, record: &Record) -> Option<usize> {
 
 /// The bytes of a tensor and how they are read.
 ///
-/// A payload that would take long to check is checked in the background: until then its bytes are shown as they lie there.
+/// A payload that would take long to hash is shown as it lies there, and its record says that it is not checked.
 pub fn bytes_of<'a>(shown: &'a Shown, record: &Record) -> Result<(DType, &'a [u8]), Problem> {
     let dtype = record.dtype.ok_or_else(|| Problem::nothing("the dtype of the record is unknown"))?;
     let payload = match record.bin_size > LARGE {
@@ -127,7 +128,7 @@ pub fn tile(session: &Arc<Session>, shown: &Arc<Shown>, index: usize, place: Pla
                 let (session, shown, done) = (Arc::clone(session), Arc::clone(shown), Arc::clone(&done));
                 // The pool has threads of its own: this returns at once.
                 let pool = Arc::clone(&session);
-                pool.back.spawn(move || make_base(&session, &shown, &record, &planes, key, &done));
+                pool.middle.spawn(move || make_base(&session, &shown, &record, &planes, key, &done));
             }
             Ok(Content::Pending(done.load(Ordering::Relaxed) as f64 / all.max(1) as f64))
         }

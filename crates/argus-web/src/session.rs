@@ -1,5 +1,6 @@
 //! The dumps that are served, in the order in which they were named.
 
+use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -15,6 +16,7 @@ use tokio::sync::Notify;
 use crate::answer::Problem;
 use crate::compare::Compared;
 use crate::live;
+use crate::server::ServeError;
 use crate::shown::Shown;
 
 /// Everything that is served.
@@ -22,8 +24,10 @@ pub struct Session {
     pub version: String,
     pub registry: Arc<Registry>,
     dumps: Vec<Served>,
-    /// Threads for what a page waits for, and threads for what may come later.
+    /// Threads for what a page waits for, for what it asks for again until it is there, and for what may come later: none waits
+    /// for the next.
     pub front: ThreadPool,
+    pub middle: ThreadPool,
     pub back: ThreadPool,
     pub compared: Compared,
     stopped: AtomicBool,
@@ -52,27 +56,25 @@ impl Session {
         dumps: impl IntoIterator<Item = (PathBuf, Result<Capture, String>)>,
         registry: Arc<Registry>,
         version: &str,
-    ) -> Session {
+    ) -> Result<Session, ServeError> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
         let pool = |name: &'static str| {
-            let builder =
-                ThreadPoolBuilder::new().num_threads(threads).thread_name(move |at| format!("{name} {at}"));
-            // Without threads of its own a pool does its work on the one that asks.
-            builder.build().or_else(|_| ThreadPoolBuilder::new().num_threads(1).use_current_thread().build())
+            let named = move |at| format!("{name} {at}");
+            let built = ThreadPoolBuilder::new().num_threads(threads).thread_name(named).build();
+            built.map_err(|error| ServeError::Start(io::Error::other(error)))
         };
-        let (Ok(front), Ok(back)) = (pool("front"), pool("back")) else {
-            unreachable!("a pool of the current thread needs nothing")
-        };
+        let (front, middle, back) = (pool("front")?, pool("middle")?, pool("back")?);
         let dumps = dumps.into_iter().map(|(path, opened)| Served::new(path, opened)).collect();
-        Session {
+        Ok(Session {
             version: version.to_owned(),
             registry,
             dumps,
             front,
+            middle,
             back,
             compared: Compared::default(),
             stopped: AtomicBool::new(false),
-        }
+        })
     }
 
     pub fn dumps(&self) -> &[Served] {

@@ -135,7 +135,7 @@ impl TaskTable {
         columns.u32s([self.len() as u32, names.len() as u32]);
         columns.text(&names);
         columns.u64s(self.ids.iter().map(|id| id.raw()));
-        let times = infos.iter().map(|info| info.and_then(|info| times_us(info)));
+        let times = infos.iter().map(|info| info.and_then(times_us));
         let (begins, ends): (Vec<f64>, Vec<f64>) =
             times.map(|times| times.unwrap_or((f64::NAN, f64::NAN))).unzip();
         columns.f64s(begins);

@@ -27,7 +27,7 @@ use crate::{input, open::browser::Page};
 pub fn open(args: &OpenArgs, registry: &Arc<Registry>) -> Result<ExitCode, Failure> {
     let idle = args.idle.map(minutes).transpose()?;
     let dumps = dumps(&args.dumps)?;
-    let session = Arc::new(Session::new(dumps, Arc::clone(registry), env!("CARGO_PKG_VERSION")));
+    let session = Session::new(dumps, Arc::clone(registry), env!("CARGO_PKG_VERSION")).map_err(no_server)?;
     let place = match &args.socket {
         Some(path) => Place::Socket(path.clone()),
         None => Place::Port(args.port),
@@ -36,7 +36,7 @@ pub fn open(args: &OpenArgs, registry: &Arc<Registry>) -> Result<ExitCode, Failu
     Interrupt::default().sets(Arc::clone(&stop));
     let options = Options { place, idle, ..Options::default() };
     let mut page = None;
-    let ended = serve(session, &options, &stop, |address| {
+    let ended = serve(Arc::new(session), &options, &stop, |address| {
         tell(args, address);
         let browse = address.port.filter(|_| !args.no_browser);
         page = browse.and_then(|port| Page::show(&address.url(port)));
@@ -48,8 +48,11 @@ pub fn open(args: &OpenArgs, registry: &Arc<Registry>) -> Result<ExitCode, Failu
     }
 }
 
+/// A path, and the capture there or why there is none.
+type Named = (PathBuf, Result<Capture, String>);
+
 /// Opens what was named. Of several dumps some may be broken: the page says so in their place.
-fn dumps(named: &[PathBuf]) -> Result<Vec<(PathBuf, Result<Capture, String>)>, Failure> {
+fn dumps(named: &[PathBuf]) -> Result<Vec<Named>, Failure> {
     let paths = match named {
         [] => vec![input::path_or_newest(None)?],
         named => named.to_vec(),

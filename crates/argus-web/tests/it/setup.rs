@@ -83,7 +83,7 @@ impl Server {
         };
         let dumps: Vec<_> = dumps.iter().map(|path| open(path)).collect();
         let registry = Registry::new(argus_scenes::scenes::all()).unwrap();
-        let session = Arc::new(Session::new(dumps, Arc::new(registry), "test"));
+        let session = Arc::new(Session::new(dumps, Arc::new(registry), "test").unwrap());
         let stop = Arc::new(AtomicBool::new(false));
         let (sender, receiver) = mpsc::channel();
         let told = Arc::clone(&stop);

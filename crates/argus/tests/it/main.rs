@@ -18,6 +18,7 @@ mod killed;
 mod list;
 mod natural;
 mod new;
+mod open;
 mod progress;
 #[path = "../../../../tests/python/interpreter.rs"]
 mod python;
