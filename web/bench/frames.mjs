@@ -1,7 +1,7 @@
 // How fast the page is, in software WebGL: the first useful picture, and frames a second while one pans and zooms.
 //
 //   node bench/frames.mjs            a made-up run of 100,000 tasks: the page alone
-//   node bench/frames.mjs ADDRESS    a server that runs already
+//   node bench/frames.mjs DUMP       a dump, by the tool that ARGUS_BIN names: times count from the command
 //
 // Prints figures; judges nothing.
 
@@ -10,7 +10,7 @@ import { readFileSync } from "node:fs";
 import { launch } from "../tests/support/browser.mjs";
 import { madeUp, serve } from "../tests/support/made-up.mjs";
 
-const server = process.argv[2] ? { url: process.argv[2], close() {} } : await serve(madeUp(100000));
+const dump = process.argv[2];
 const browser = await launch();
 const page = await browser.newPage({ viewport: { width: 1400, height: 850 } });
 
@@ -62,16 +62,24 @@ const zoom = i => {
 };
 const print = (what, found) => console.log(`${what.padEnd(34)} ${found.fps.toFixed(1).padStart(6)} frames/s, slowest ${found.slowest.toFixed(0)} ms, ${found.drawn} pictures of ${found.processor.toFixed(1)} ms processor time`);
 
+const made = dump ? null : await serve(madeUp(100000));
 for (const view of ["graph", "timeline"]) {
   await page.goto("about:blank");
   const begin = performance.now();
+  const server = made ?? (await (await import("../tests/support/tool.mjs")).open(dump));
   await page.goto(`${server.url}#/d0/${view}`);
-  await page.waitForSelector(".picture[data-frames]", { state: "attached", timeout: 120000 });
+  await page.waitForSelector(".picture[data-frames], .column[data-ready]", { state: "attached", timeout: 120000 });
   const first = performance.now() - begin;
   const inPage = await page.evaluate(() => performance.now());
-  console.log(`${`${view}: first picture`.padEnd(34)} ${first.toFixed(0).padStart(6)} ms from the request, ${inPage.toFixed(0)} ms of the page's own clock`);
+  console.log(`${`${view}: first picture`.padEnd(34)} ${first.toFixed(0).padStart(6)} ms from the ${dump ? "command" : "request"}, ${inPage.toFixed(0)} ms of the page's own clock`);
+  if (!(await page.locator(".picture").count())) {
+    console.log(`${view}: nothing to draw`);
+    if (!made) await server.close();
+    continue;
+  }
   print(`${view}: panning, all in sight`, await rate(wheel));
   print(`${view}: zooming in and out`, await rate(zoom));
+  if (!made) await server.close();
 }
 await browser.close();
-server.close();
+made?.close();
