@@ -111,7 +111,8 @@ test("damaged dumps are named beside sound ones", async () => {
     await visit(server, "#/d1/overview", async page => {
       await page.waitForSelector("[data-ready=overview], .failure");
       await page.evaluate(() => (location.hash = "#/d1/tensor/2"));
-      await page.waitForFunction(() => document.querySelector("[data-ready=tensor], .failure"));
+      await ready(page, "tensor");
+      assert.match(await text(page, "main"), /has only 1000 bytes/);
     }, { refused: true });
     await visit(server, "#/d2/overview", async page => {
       await page.waitForSelector(".failure");
