@@ -1,7 +1,7 @@
 // The tool under test: runs that it makes, and the server that it starts.
 
 import { spawn, spawnSync } from "node:child_process";
-import { existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { createInterface } from "node:readline";
 
@@ -36,17 +36,27 @@ export async function open(...dumps) {
   };
 }
 
+// Bytes of a journal: enough for tasks to be there, too few for all 16,640.
+const SOME = 20000;
+const MOST = 2000000;
+
 /** A run that is still going: it was stopped, by the system, when its journal had some entries. */
 export async function going(directory) {
-  const child = spawn(ARGUS, ["run", "paged_attention", "--case", "large", "--skip-golden", "--dump-tensor", "-o", directory], { stdio: "ignore" });
-  const ended = new Promise(done => child.once("exit", done));
   const journal = join(directory, "tensor_dump", "tensor_dump.journal");
-  let over = false;
-  void ended.then(() => (over = true));
-  while (!over && (statSync(journal, { throwIfNoEntry: false })?.size ?? 0) < 20000) await new Promise(setImmediate);
-  if (over) throw new Error("the run ended before it could be stopped");
-  child.kill("SIGSTOP");
-  return { ended, resume: () => child.kill("SIGCONT"), kill: () => child.kill("SIGKILL") };
+  const written = () => statSync(journal, { throwIfNoEntry: false })?.size ?? 0;
+  // On a busy machine the moment may be missed; the run is then made again.
+  for (let attempt = 0; attempt < 30; attempt++) {
+    rmSync(directory, { recursive: true, force: true });
+    const child = spawn(ARGUS, ["run", "paged_attention", "--case", "large", "--skip-golden", "--dump-tensor", "-o", directory], { stdio: "ignore" });
+    let over = false;
+    const ended = new Promise(done => child.once("exit", done)).then(() => (over = true));
+    while (!over && written() < SOME) await new Promise(setImmediate);
+    child.kill("SIGSTOP");
+    if (!over && written() < MOST) return { ended, resume: () => child.kill("SIGCONT"), kill: () => child.kill("SIGKILL") };
+    child.kill("SIGKILL");
+    await ended;
+  }
+  throw new Error("the run could not be stopped in its midst");
 }
 
 /** A dump as the reference writes it in its third format, with as many tasks as wanted in chains, and names. */
