@@ -52,10 +52,11 @@ fn look(session: &Arc<Session>, number: usize, before: Option<Vec<Option<u64>>>)
         return None;
     }
     let now = sizes(&shown);
-    match before {
-        Some(before) if before != now => served.reopen(),
-        _ if !is_live(&shown) => begin(session, number, &shown),
-        _ => {}
+    // It may have grown between its opening and the first look, so that one reads it again too.
+    if before.as_ref() != Some(&now) {
+        served.reopen();
+    } else if !is_live(&shown) {
+        begin(session, number, &shown);
     }
     Some(now)
 }
