@@ -6,8 +6,9 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
+use argus_abi::TaskId;
 use argus_dump::read::Record;
-use argus_dump_scene::{KernelReferences, Lookup, SceneChoice, known};
+use argus_dump_scene::{KernelReferences, Lookup, LookupError, SceneChoice, known};
 use argus_facts::with_causes;
 use argus_find::align::Side;
 use argus_find::report::{FirstWrong, Report, TaskReport, report};
@@ -16,6 +17,7 @@ use argus_find::tasks::Tasks;
 use argus_find::verdict::Verdict;
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
+use thiserror::Error;
 
 use crate::answer::Problem;
 use crate::record::coordinates;
@@ -39,6 +41,17 @@ enum Phase {
     Impossible(String),
 }
 
+/// Why there are no verdicts.
+#[derive(Debug, Error)]
+enum NotJudged {
+    #[error(transparent)]
+    Scene(#[from] LookupError),
+    #[error("the dump does not say which scene it belongs to, so there are no references")]
+    NoScene,
+    #[error("the search was given up")]
+    GivenUp,
+}
+
 /// What is known of the verdicts on a dump.
 #[derive(Default)]
 pub struct Judging {
@@ -51,6 +64,8 @@ pub struct Judging {
 pub struct Judged {
     /// By the task's number in the table.
     pub verdicts: Vec<u8>,
+    /// The first wrong task.
+    pub first: Option<TaskId>,
     pub reports: FxHashMap<u32, TaskReport>,
     pub firsts: FxHashMap<u32, FirstWrong>,
     /// The object of the command without its lists of tasks and edges.
@@ -170,19 +185,18 @@ impl Judging {
 /// Judges a dump, and tells pages that wait for it.
 pub fn judge(session: &Session, served: &Served, shown: &Shown) {
     let phase = match find(session, shown) {
-        Ok(Some(judged)) => Phase::Done(Arc::new(judged)),
-        Ok(None) => Phase::Impossible("the search was given up".to_owned()),
-        Err(why) => Phase::Impossible(why),
+        Ok(judged) => Phase::Done(Arc::new(judged)),
+        Err(error) => Phase::Impossible(with_causes(&error)),
     };
     shown.judging.set(phase);
     served.tell();
 }
 
-fn find(session: &Session, shown: &Shown) -> Result<Option<Judged>, String> {
+fn find(session: &Session, shown: &Shown) -> Result<Judged, NotJudged> {
     let dump = shown.dump();
     let lookup = Lookup { registry: &session.registry, changed: &|_| {} };
-    let scene = known(dump, &SceneChoice::default(), &lookup).map_err(|error| with_causes(&error))?;
-    let scene = scene.ok_or("the dump does not say which scene it belongs to, so there are no references")?;
+    let scene = known(dump, &SceneChoice::default(), &lookup)?;
+    let scene = scene.ok_or(NotJudged::NoScene)?;
     let (supplied, references) = scene.supply();
     let tasks = Tasks::new(dump, supplied.as_ref());
     let side = Side { dump, tasks: &tasks };
@@ -191,7 +205,7 @@ fn find(session: &Session, shown: &Shown) -> Result<Option<Judged>, String> {
         true => std::ops::ControlFlow::Break(()),
         false => std::ops::ControlFlow::Continue(()),
     };
-    let Some(findings) = search_while(side, &expectation, Options::default(), go_on) else { return Ok(None) };
+    let findings = search_while(side, &expectation, Options::default(), go_on).ok_or(NotJudged::GivenUp)?;
     let found = report(side, &expectation, &findings);
     let mut verdicts = vec![0; shown.tasks.len()];
     let mut wrong = FxHashMap::default();
@@ -203,8 +217,9 @@ fn find(session: &Session, shown: &Shown) -> Result<Option<Judged>, String> {
             wrong.insert(output.record, output.wrong.clone());
         }
     }
+    let first = found.first_wrong.first().and_then(|first| parse(&first.id));
     let (object, reports, firsts) = split(shown, found);
-    Ok(Some(Judged { verdicts, reports, firsts, object, wrong, tasks, references }))
+    Ok(Judged { verdicts, first, reports, firsts, object, wrong, tasks, references })
 }
 
 /// A report as what an overview shows, and what single tasks do.
@@ -254,7 +269,7 @@ fn number(verdict: &Verdict) -> u8 {
 }
 
 /// An id as reports spell it.
-fn parse(id: &str) -> Option<argus_abi::TaskId> {
+fn parse(id: &str) -> Option<TaskId> {
     let digits = id.strip_prefix("0x")?;
-    u64::from_str_radix(digits, 16).ok().map(argus_abi::TaskId::from_raw)
+    u64::from_str_radix(digits, 16).ok().map(TaskId::from_raw)
 }

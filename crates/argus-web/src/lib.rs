@@ -58,4 +58,4 @@ mod trace;
 
 pub use gate::Token;
 pub use server::{Address, Ended, Options, Place, ServeError, serve};
-pub use session::Session;
+pub use session::{Commands, Session, Unopened, Verb};

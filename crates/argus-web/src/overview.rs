@@ -9,7 +9,7 @@ use serde_json::{Map, Value, json};
 
 use crate::answer::{Answer, Content};
 use crate::live;
-use crate::session::{Served, Session};
+use crate::session::{Served, Session, Verb};
 use crate::shown::Shown;
 
 /// Numbers about the values of kernels, as soon as all values were looked at.
@@ -79,7 +79,7 @@ fn busy(shown: &Shown, by_kernel: &mut [Counts]) -> bool {
     true
 }
 
-pub fn overview(shown: &Shown) -> Answer {
+pub fn overview(session: &Session, shown: &Shown) -> Answer {
     let dump = shown.dump();
     let verdict = LastVerdict::read(dump.directory());
     let judged = shown.judging.done();
@@ -102,7 +102,7 @@ pub fn overview(shown: &Shown) -> Answer {
         "losses": losses(dump.losses()),
         "kernels": kernels(shown, counted.as_ref()),
         "statistics": if counted.is_some() { "done" } else { "pending" },
-        "next": next(shown),
+        "next": next(session, shown),
         "notes": dump.notes(),
     })))
 }
@@ -186,26 +186,15 @@ fn kernels(shown: &Shown, counted: Option<&Counted>) -> Vec<Value> {
 }
 
 /// Commands that are worth typing now.
-fn next(shown: &Shown) -> Vec<String> {
-    let directory = shown.dump().directory().display();
-    let first = shown.judging.done().and_then(|judged| {
-        let first = &judged.object["first_wrong"][0]["task_id"];
-        first.as_str().map(str::to_owned)
-    });
-    let mut commands = Vec::new();
-    match first {
-        Some(task) => {
-            commands.push(format!("argus replay {directory} --task {task}"));
-            commands.push(format!("argus trace {directory} --task {task} -o DIR"));
-            commands.push(format!("argus view {directory} --task {task} --show"));
-        }
-        None => {
-            commands.push(format!("argus find {directory}"));
-            commands.push(format!("argus view {directory}"));
-        }
-    }
+fn next(session: &Session, shown: &Shown) -> Vec<String> {
+    let command = |verb, task| (session.commands)(verb, shown.dump().directory(), task);
+    let first = shown.judging.done().and_then(|judged| judged.first);
+    let mut commands = match first {
+        Some(_) => [Verb::Replay, Verb::Trace, Verb::View].map(|verb| command(verb, first)).to_vec(),
+        None => [Verb::Find, Verb::View].map(|verb| command(verb, None)).to_vec(),
+    };
     if !matches!(shown.dump().ending(), Ending::Complete) {
-        commands.push(format!("argus verify {directory}"));
+        commands.push(command(Verb::Verify, None));
     }
     commands
 }

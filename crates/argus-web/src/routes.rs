@@ -54,7 +54,7 @@ pub fn router(session: Arc<Session>) -> Router {
         .route("/api/compare", get(compared))
         .route("/api/{dump}/live", get(news));
     let handlers: [(&str, Handler); 10] = [
-        ("/api/{dump}/overview", |asked| overview::overview(&asked.shown)),
+        ("/api/{dump}/overview", |asked| overview::overview(&asked.session, &asked.shown)),
         ("/api/{dump}/tasks", |asked| {
             let verdicts = asked.shown.judging.verdicts();
             Ok(Content::Columns(asked.shown.tasks.columns(asked.shown.dump(), &verdicts)))
@@ -64,7 +64,7 @@ pub fn router(session: Arc<Session>) -> Router {
             Ok(Content::Shared(made.clone()))
         }),
         ("/api/{dump}/path/{item}", |asked| path::path(&asked.shown, asked.item)),
-        ("/api/{dump}/task/{item}", |asked| task::task(&asked.shown, asked.item)),
+        ("/api/{dump}/task/{item}", |asked| task::task(&asked.session, &asked.shown, asked.item)),
         ("/api/{dump}/record/{item}", |asked| record::record(&asked.shown, asked.item)),
         ("/api/{dump}/record/{item}/tile", tile),
         ("/api/{dump}/record/{item}/next", next),

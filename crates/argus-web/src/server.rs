@@ -204,13 +204,15 @@ async fn listen(place: &Place) -> Result<Listener, ServeError> {
     }
 }
 
-/// A socket with mode 0600 from its first moment: it is bound in a directory of its own and then renamed.
+/// A socket that nobody else can reach from its first moment: it is bound in a directory of its own, which is closed to others
+/// while it is empty, and gets its name when its mode is 0600.
 fn socket(path: &Path) -> Result<Listener, ServeError> {
     let failed = |source: io::Error| ServeError::Socket { path: path.to_path_buf(), source };
     if path.symlink_metadata().is_ok() {
         return Err(ServeError::Taken { path: path.to_path_buf() });
     }
     let stage = argus_files::Stage::beside(path).map_err(failed)?;
+    rustix::fs::chmod(stage.path(), rustix::fs::Mode::RWXU).map_err(|error| failed(error.into()))?;
     let inside = stage.path().join("socket");
     let listener = UnixListener::bind(&inside).map_err(failed)?;
     let mode = rustix::fs::Mode::RUSR | rustix::fs::Mode::WUSR;

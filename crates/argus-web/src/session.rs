@@ -5,12 +5,14 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use argus_abi::TaskId;
 use argus_dump::read::Ending;
 use argus_runs::Capture;
 use argus_runs::capture::Wanted;
 use argus_scene::Registry;
 use rayon::{ThreadPool, ThreadPoolBuilder};
 use serde_json::{Map, Value, json};
+use thiserror::Error;
 use tokio::sync::Notify;
 
 use crate::answer::Problem;
@@ -19,10 +21,29 @@ use crate::live;
 use crate::server::ServeError;
 use crate::shown::Shown;
 
+/// Why a dump could not be opened, in the words of whoever tried.
+#[derive(Clone, Debug, Error)]
+#[error("{0}")]
+pub struct Unopened(pub String);
+
+/// What a user may type about a dump or a task next.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Verb {
+    Find,
+    Replay,
+    Trace,
+    Verify,
+    View,
+}
+
+/// Spells a command for the dump in a directory, and for one of its tasks. The face that a user types in knows how.
+pub type Commands = fn(Verb, &Path, Option<TaskId>) -> String;
+
 /// Everything that is served.
 pub struct Session {
     pub version: String,
     pub registry: Arc<Registry>,
+    pub commands: Commands,
     dumps: Vec<Served>,
     /// Threads for what a page waits for, for what it asks for again until it is there, and for what may come later: none waits
     /// for the next.
@@ -53,8 +74,9 @@ enum State {
 impl Session {
     /// Dumps with the paths they were opened by. One that could not be opened says why in its place.
     pub fn new(
-        dumps: impl IntoIterator<Item = (PathBuf, Result<Capture, String>)>,
+        dumps: impl IntoIterator<Item = (PathBuf, Result<Capture, Unopened>)>,
         registry: Arc<Registry>,
+        commands: Commands,
         version: &str,
     ) -> Result<Session, ServeError> {
         let threads = std::thread::available_parallelism().map_or(1, usize::from);
@@ -68,6 +90,7 @@ impl Session {
         Ok(Session {
             version: version.to_owned(),
             registry,
+            commands,
             dumps,
             front,
             middle,
@@ -113,10 +136,10 @@ impl Session {
 }
 
 impl Served {
-    fn new(path: PathBuf, opened: Result<Capture, String>) -> Served {
+    fn new(path: PathBuf, opened: Result<Capture, Unopened>) -> Served {
         let state = match opened {
             Ok(capture) => State::Open(Arc::new(Shown::new(capture))),
-            Err(why) => State::Broken(why),
+            Err(Unopened(why)) => State::Broken(why),
         };
         Served {
             path,

@@ -9,6 +9,7 @@ use argus_text::object::{self, Values, plain};
 use serde_json::{Map, Value, json};
 
 use crate::answer::{Answer, Content};
+use crate::session::{Session, Verb};
 use crate::shown::Shown;
 use crate::table::times_us;
 
@@ -17,7 +18,7 @@ const SUMMED_UP: u64 = 64 << 20;
 /// The meanings that a scalar without a type of its own may have.
 const MEANINGS: [DType; 6] = [DType::U64, DType::I64, DType::U32, DType::I32, DType::F32, DType::F16];
 
-pub fn task(shown: &Shown, task: usize) -> Answer {
+pub fn task(session: &Session, shown: &Shown, task: usize) -> Answer {
     let task = shown.check_task(task)?;
     let (dump, table) = (shown.dump(), &shown.tasks);
     let id = table.ids[task];
@@ -33,7 +34,7 @@ pub fn task(shown: &Shown, task: usize) -> Answer {
     let report = judged.as_ref().and_then(|judged| judged.reports.get(&(task as u32)));
     let first = judged.as_ref().and_then(|judged| judged.firsts.get(&(task as u32)));
     let verdict = judged.as_ref().and_then(|judged| judged.verdicts.get(task)).copied().unwrap_or(0);
-    let directory = dump.directory().display();
+    let command = |verb| (session.commands)(verb, dump.directory(), Some(id));
     Ok(Content::Json(json!({
         "task_id": id.to_string(),
         "index": task,
@@ -57,9 +58,9 @@ pub fn task(shown: &Shown, task: usize) -> Answer {
         "buffers": buffers(&records),
         "sources": shown.sources.of(dump, &func_ids),
         "commands": {
-            "replay": format!("argus replay {directory} --task {id}"),
-            "trace": format!("argus trace {directory} --task {id} -o DIR"),
-            "view": format!("argus view {directory} --task {id} --show"),
+            "replay": command(Verb::Replay),
+            "trace": command(Verb::Trace),
+            "view": command(Verb::View),
         },
         "previous": task.checked_sub(1),
         "next": Some(task + 1).filter(|&next| next < table.len()),

@@ -8,7 +8,7 @@ use argus_trace::{Params, Timeline};
 use rustc_hash::FxHashMap;
 
 use crate::answer::Problem;
-use crate::session::Session;
+use crate::session::{Session, Verb};
 use crate::shown::Shown;
 use crate::timeline::{Drawing, Slice, Track};
 
@@ -18,7 +18,7 @@ const NONE: u32 = u32::MAX;
 pub fn columns(session: &Session, shown: &Shown, task: usize) -> Result<Vec<u8>, Problem> {
     let task = shown.check_task(task)?;
     let (dump, id) = (shown.dump(), shown.tasks.ids[task]);
-    let command = format!("argus trace {} --task {id} -o DIR", dump.directory().display());
+    let command = (session.commands)(Verb::Trace, dump.directory(), Some(id));
     // Compiled kernels can take down the process that runs them, and this one serves others.
     if origin_file::read(dump.directory()).ok().flatten().is_some() {
         return Err(Problem::nothing("kernels in C++ are not run inside the server").hint(command));

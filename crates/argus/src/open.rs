@@ -6,17 +6,18 @@
 
 mod browser;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use anyhow::anyhow;
+use argus_abi::TaskId;
 use argus_runs::Capture;
 use argus_runs::capture::Wanted;
 use argus_scene::Registry;
-use argus_web::{Address, Ended, Options, Place, ServeError, Session, serve};
+use argus_web::{Address, Ended, Options, Place, ServeError, Session, Unopened, Verb, serve};
 
 use crate::cli::OpenArgs;
 use crate::failure::{Failure, INTERRUPTED};
@@ -27,7 +28,8 @@ use crate::{input, open::browser::Page};
 pub fn open(args: &OpenArgs, registry: &Arc<Registry>) -> Result<ExitCode, Failure> {
     let idle = args.idle.map(minutes).transpose()?;
     let dumps = dumps(&args.dumps)?;
-    let session = Session::new(dumps, Arc::clone(registry), env!("CARGO_PKG_VERSION")).map_err(no_server)?;
+    let session =
+        Session::new(dumps, Arc::clone(registry), command, env!("CARGO_PKG_VERSION")).map_err(no_server)?;
     let place = match &args.socket {
         Some(path) => Place::Socket(path.clone()),
         None => Place::Port(args.port),
@@ -49,7 +51,21 @@ pub fn open(args: &OpenArgs, registry: &Arc<Registry>) -> Result<ExitCode, Failu
 }
 
 /// A path, and the capture there or why there is none.
-type Named = (PathBuf, Result<Capture, String>);
+type Named = (PathBuf, Result<Capture, Unopened>);
+
+/// What to type about a dump, or about a task of it.
+fn command(verb: Verb, dump: &Path, task: Option<TaskId>) -> String {
+    let (name, more) = match (verb, task) {
+        (Verb::Find, _) => ("find", ""),
+        (Verb::Replay, _) => ("replay", ""),
+        (Verb::Trace, _) => ("trace", " -o DIR"),
+        (Verb::Verify, _) => ("verify", ""),
+        (Verb::View, Some(_)) => ("view", " --show"),
+        (Verb::View, None) => ("view", ""),
+    };
+    let task = task.map_or(String::new(), |task| format!(" --task {task}"));
+    format!("argus {name} {}{task}{more}", dump.display())
+}
 
 /// Opens what was named. Of several dumps some may be broken: the page says so in their place.
 fn dumps(named: &[PathBuf]) -> Result<Vec<Named>, Failure> {
@@ -63,7 +79,7 @@ fn dumps(named: &[PathBuf]) -> Result<Vec<Named>, Failure> {
         let opened = input::capture(Some(&path), Wanted::Graph).map_err(|failure| {
             let why = failure.message();
             first.get_or_insert(failure);
-            why
+            Unopened(why)
         });
         dumps.push((path, opened));
     }

@@ -162,7 +162,7 @@ fn a_task_has_its_records_scalars_buffers_and_commands() {
         };
         stage("before_dispatch", "before");
         stage("after_completion", "after");
-        assert_eq!(task["commands"]["replay"], format!("argus replay {} --task {id}", run.dump().display()));
+        assert_eq!(task["commands"]["replay"], format!("Replay {} {id}", run.dump().display()));
         assert_eq!(task["previous"], at.checked_sub(1).map_or(Value::Null, |before| json!(before)));
         for buffer in task["buffers"].as_array().unwrap() {
             for view in buffer["uses"].as_array().unwrap() {

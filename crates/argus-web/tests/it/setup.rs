@@ -6,14 +6,14 @@ use std::sync::{Arc, mpsc};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use argus_abi::RuntimeKind;
+use argus_abi::{RuntimeKind, TaskId};
 use argus_chip::DEFAULT_CHIP;
 use argus_record::{Names, RecordRequest, record};
 use argus_runs::Capture;
 use argus_runs::capture::Wanted;
 use argus_runtime::Device;
 use argus_scene::Registry;
-use argus_web::{Ended, Options, Session, serve};
+use argus_web::{Ended, Options, Session, Unopened, Verb, serve};
 use serde_json::Value;
 use tempfile::TempDir;
 
@@ -78,12 +78,12 @@ impl Server {
 
     pub fn with(dumps: &[&Path], options: Options) -> Server {
         let open = |path: &Path| {
-            let opened = Capture::open(path, Wanted::Graph).map_err(|error| error.to_string());
+            let opened = Capture::open(path, Wanted::Graph).map_err(|error| Unopened(error.to_string()));
             (path.to_path_buf(), opened)
         };
         let dumps: Vec<_> = dumps.iter().map(|path| open(path)).collect();
         let registry = Registry::new(argus_scenes::scenes::all()).unwrap();
-        let session = Arc::new(Session::new(dumps, Arc::new(registry), "test").unwrap());
+        let session = Arc::new(Session::new(dumps, Arc::new(registry), command, "test").unwrap());
         let stop = Arc::new(AtomicBool::new(false));
         let (sender, receiver) = mpsc::channel();
         let told = Arc::clone(&stop);
@@ -132,6 +132,12 @@ impl Drop for Server {
     fn drop(&mut self) {
         self.stop.store(true, Ordering::Relaxed);
     }
+}
+
+/// As a face of the tool spells commands; tests only look for the parts.
+fn command(verb: Verb, dump: &Path, task: Option<TaskId>) -> String {
+    let task = task.map_or(String::new(), |task| task.to_string());
+    format!("{verb:?} {} {task}", dump.display())
 }
 
 /// Numbers out of columns.

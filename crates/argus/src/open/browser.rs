@@ -5,6 +5,7 @@
 
 use std::ffi::OsString;
 use std::io::Write;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
@@ -21,7 +22,8 @@ impl Page {
     /// Opens an address in the browser. `None` if there is none, or it cannot be started; the address was printed anyway.
     pub fn show(url: &str) -> Option<Page> {
         let program = program()?;
-        let directory = tempfile::Builder::new().prefix("argus-open-").tempdir().ok()?;
+        let private = std::fs::Permissions::from_mode(0o700);
+        let directory = tempfile::Builder::new().prefix("argus-open-").permissions(private).tempdir().ok()?;
         let page = directory.path().join("open.html");
         std::fs::File::create_new(&page).ok()?.write_all(leads_to(url).as_bytes()).ok()?;
         let started = Command::new(&program)
