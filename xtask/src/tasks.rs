@@ -25,22 +25,17 @@ pub fn test() -> Result<()> {
     step("documentation tests", || run(&mut cargo(&["test", "--workspace", "--doc", "--quiet"])))?;
     python()?;
     let interpreter = python::prepare()?;
+    web()?;
     install_nextest()?;
     step("tests", || {
         let mut tests = cargo(&["nextest", "run", "--workspace"]);
         run(tests.env("PROPTEST_RNG_SEED", GATE_SEED).env(python::VARIABLE, &interpreter))
-    })?;
-    // The tests of the tool have built it.
-    page()
+    })
 }
 
 /// The page of `argus open`, with the tool as it is now.
 pub fn web() -> Result<()> {
     step("the tool", || run(&mut cargo(&["build"])))?;
-    page()
-}
-
-fn page() -> Result<()> {
     step("the page", || web::check(&target_directory()?.join("debug/argus")))
 }
 
