@@ -108,10 +108,11 @@ pub fn page() -> Option<&'static Page> {
 /// both share, is not for its destructors.
 pub fn fork(work: impl FnOnce() -> Vec<u8>) -> io::Result<Child> {
     let page = SharedPage::fresh()?;
-    let (reader, writer) = pipe()?;
     // What is buffered would be written twice; and a lock that another thread holds would stay locked in the child.
     let (mut out, err) = (io::stdout().lock(), io::stderr().lock());
     out.flush()?;
+    // One thread at a time, until the writer's end is closed here: a child of another thread would keep it open.
+    let (reader, writer) = pipe()?;
     // SAFETY: no stream means all streams of C.
     unsafe { libc::fflush(ptr::null_mut()) };
     // SAFETY: asks for a number.
@@ -123,7 +124,11 @@ pub fn fork(work: impl FnOnce() -> Vec<u8>) -> io::Result<Child> {
             drop((reader, out, err));
             live(page, File::from(writer), parent, work)
         }
-        pid => Ok(Child::new(pid, page, File::from(reader))),
+        pid => {
+            drop(writer);
+            drop((out, err));
+            Ok(Child::new(pid, page, File::from(reader)))
+        }
     }
 }
 

@@ -99,6 +99,11 @@ impl Child {
             if message.is_whole(limit) {
                 break;
             }
+            if message.is_garbled(limit) {
+                // Whatever follows is not an answer, and would fill this process's memory.
+                self.kill();
+                break;
+            }
             if !wanted && look(&self.page) == Patience::Kill {
                 wanted = true;
                 self.kill();
@@ -206,6 +211,11 @@ impl Message {
         self.head(limit).is_some_and(|(_, length)| content >= length)
     }
 
+    /// Whether this is not the beginning of any message.
+    fn is_garbled(&self, limit: u64) -> bool {
+        self.0.len() >= Self::HEAD && self.head(limit).is_none()
+    }
+
     /// The message, if all of it is there.
     fn taken(mut self, limit: u64) -> Option<Ended> {
         let (kind, length) = self.head(limit).filter(|_| self.is_whole(limit))?;
@@ -215,5 +225,23 @@ impl Message {
             ANSWER => Ended::Answered(self.0),
             _ => Ended::Panicked(String::from_utf8_lossy(&self.0).into_owned()),
         })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_cannot_become_a_message_is_known_by_its_head() {
+        let message = |kind: u8, length: u64| {
+            let mut bytes = vec![kind];
+            bytes.extend(length.to_le_bytes());
+            Message(bytes)
+        };
+        assert!(!Message(vec![ANSWER; Message::HEAD - 1]).is_garbled(10), "its head is not there yet");
+        assert!(!message(ANSWER, 10).is_garbled(10) && !message(PANIC, 0).is_garbled(10));
+        assert!(message(ANSWER, 11).is_garbled(10), "longer than is taken");
+        assert!(message(77, 1).is_garbled(10), "no such kind");
     }
 }

@@ -215,8 +215,9 @@ fn kernels(times: &Times, names: &Names<'_>) -> Vec<KernelTime> {
         entry.total_ns = entry.total_ns.saturating_add(ns);
         entry.min_ns = entry.min_ns.min(ns);
         entry.max_ns = entry.max_ns.max(ns);
-        let add =
-            |sum: Option<u64>, ticks: Option<u64>| sum.zip(ticks).map(|(sum, ticks)| sum + times.ns(ticks));
+        let add = |sum: Option<u64>, ticks: Option<u64>| {
+            sum.zip(ticks).map(|(sum, ticks)| sum.saturating_add(times.ns(ticks)))
+        };
         entry.way_ns = add(entry.way_ns, part.dispatch.map(|dispatch| part.start.saturating_sub(dispatch)));
         entry.seen_ns = add(entry.seen_ns, part.finish.map(|finish| finish.saturating_sub(part.end)));
     }
@@ -263,9 +264,9 @@ fn shorten(observed: &[PathStep]) -> Vec<Shorten> {
     for step in observed {
         let (tasks, total) = by_kernel.entry(&step.kernel).or_default();
         *tasks += 1;
-        *total += step.duration_ns;
+        *total = total.saturating_add(step.duration_ns);
     }
-    let gaps: u64 = observed.iter().map(|step| step.gap_ns).sum();
+    let gaps = observed.iter().fold(0, |sum: u64, step| sum.saturating_add(step.gap_ns));
     let waits = observed.iter().filter(|step| step.gap_ns > 0).count() as u64;
     let mut list: Vec<Shorten> = by_kernel
         .into_iter()
@@ -301,7 +302,7 @@ fn remarks(capture: &Capture, times: &Times, graph: Option<&Graph>) -> Vec<Strin
             times.without_partner
         ));
     }
-    let dropped: u64 = times.streams.iter().map(|stream| stream.dropped).sum();
+    let dropped = times.streams.iter().fold(0, |sum: u64, stream| sum.saturating_add(stream.dropped));
     if dropped > 0 {
         remarks.push(format!("{dropped} records of control threads were lost during the run"));
     }

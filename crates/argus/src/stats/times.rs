@@ -106,7 +106,7 @@ fn text(capture: &Capture, timing: &Timing) -> String {
         _ = writeln!(text, "{NOTE}note:{NOTE:#} {remark}");
     }
     if let Some(first) = timing.shorten.first() {
-        let total: u64 = timing.shorten.iter().map(|part| part.total_ns).sum();
+        let total = timing.shorten.iter().fold(0, |sum: u64, part| sum.saturating_add(part.total_ns));
         let part = share(first.total_ns, total);
         _ = match &first.kernel {
             Some(kernel) => writeln!(
@@ -129,8 +129,8 @@ fn text(capture: &Capture, timing: &Timing) -> String {
 }
 
 fn path_lines(text: &mut String, name: &str, path: &[PathStep]) {
-    let busy: u64 = path.iter().map(|step| step.duration_ns).sum();
-    let gaps: u64 = path.iter().map(|step| step.gap_ns).sum();
+    let busy = path.iter().fold(0, |sum: u64, step| sum.saturating_add(step.duration_ns));
+    let gaps = path.iter().fold(0, |sum: u64, step| sum.saturating_add(step.gap_ns));
     _ = writeln!(
         text,
         "\ncritical path, {name}: {} tasks, {} us of work, {} us between them",
