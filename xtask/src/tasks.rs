@@ -25,8 +25,10 @@ pub fn test() -> Result<()> {
     step("documentation tests", || run(&mut cargo(&["test", "--workspace", "--doc", "--quiet"])))?;
     python()?;
     let interpreter = python::prepare()?;
-    web()?;
     install_nextest()?;
+    // The tests bring the tool that the page is tried with. Built alone it would have other features, and be built twice.
+    step("building the tests", || run(&mut cargo(&["nextest", "run", "--workspace", "--no-run"])))?;
+    page()?;
     step("tests", || {
         let mut tests = cargo(&["nextest", "run", "--workspace"]);
         run(tests.env("PROPTEST_RNG_SEED", GATE_SEED).env(python::VARIABLE, &interpreter))
@@ -36,6 +38,10 @@ pub fn test() -> Result<()> {
 /// The page of `argus open`, with the tool as it is now.
 pub fn web() -> Result<()> {
     step("the tool", || run(&mut cargo(&["build"])))?;
+    page()
+}
+
+fn page() -> Result<()> {
     step("the page", || web::check(&target_directory()?.join("debug/argus")))
 }
 
