@@ -47,15 +47,18 @@ pub async fn watch(session: Arc<Session>) {
 fn look(session: &Arc<Session>, number: usize, before: Option<Vec<Option<u64>>>) -> Option<Vec<Option<u64>>> {
     let served = session.dumps().get(number)?;
     let shown = served.shown()?;
-    if !matches!(shown.dump().ending(), Ending::Unfinished { .. }) {
-        begin(session, number, &shown);
-        return None;
-    }
     let now = sizes(&shown);
-    // It may have grown between its opening and the first look, so that one reads it again too.
-    if before.as_ref() != Some(&now) {
+    let unfinished = matches!(shown.dump().ending(), Ending::Unfinished { .. });
+    // The last files of a run follow the last entry of its journal.
+    let written = is_being_written(shown.dump().directory());
+    let changed = match &before {
+        Some(before) => *before != now,
+        // It may have grown between its opening and this first look.
+        None => unfinished || written,
+    };
+    if changed {
         served.reopen();
-    } else if !is_live(&shown) {
+    } else if !written {
         begin(session, number, &shown);
     }
     Some(now)
