@@ -151,14 +151,16 @@ impl Tasks {
         tasks
     }
 
-    /// Dependencies first; among what is free to run, in the order of dispatch, else of ids.
+    /// Dependencies first; among what is free to run, in the order of dispatch, else of ids. A task that was never
+    /// dispatched, like one that only creates tensors, was done as soon as it could be: later it would hold back tasks that
+    /// ran before others, and memory that was used again would look like a race.
     fn sort(&mut self) {
         let rank = |at: usize| {
             let task = &self.list[at];
-            (task.dispatch.unwrap_or(u64::MAX), task.id)
+            (task.dispatch, task.id)
         };
         let mut missing: Vec<usize> = self.predecessors.iter().map(Vec::len).collect();
-        let mut free: std::collections::BTreeSet<((u64, TaskId), usize)> =
+        let mut free: std::collections::BTreeSet<((Option<u64>, TaskId), usize)> =
             (0..self.list.len()).filter(|&at| missing[at] == 0).map(|at| (rank(at), at)).collect();
         let mut order = Vec::with_capacity(self.list.len());
         while let Some((_, at)) = free.pop_first() {

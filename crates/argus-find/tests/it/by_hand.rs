@@ -63,7 +63,7 @@ fn header(what: u8) -> EntryHeader {
     EntryHeader { magic: ENTRY_MAGIC, version: ENTRY_VERSION, what, ring: 0, sequence: 0 }
 }
 
-/// Writes a dump of the tasks, dispatched in the order given.
+/// Writes a dump of the tasks, dispatched in the order given. One without arguments has no kernel to be dispatched.
 pub fn write(directory: &Path, tasks: &[TaskSpec]) -> Dump {
     write_stages(directory, tasks, &[Stage::BeforeDispatch, Stage::AfterCompletion], Some(RunEnd::default()))
 }
@@ -111,7 +111,7 @@ pub fn write_stages(directory: &Path, tasks: &[TaskSpec], stages: &[Stage], end:
                     task_id: task.id,
                     func_ids: [task.kernel as i32, -1, -1],
                     blocks: 1,
-                    dispatch_order: order as u64,
+                    dispatch_order: if task.args.is_empty() { u64::MAX } else { order as u64 },
                     dispatched_ns: order as u64 * 10,
                     finished_ns: order as u64 * 10 + 5,
                     tensors: task.args.len() as u16,
