@@ -87,6 +87,16 @@ fn plain(name: &str) -> String {
     name.chars().map(|letter| if keep(letter) { letter } else { '_' }).collect()
 }
 
+/// Removes the directories of a dump that came to nothing: upwards from its own, as far as they are empty. What cannot be
+/// removed stays.
+pub fn remove_empty(dump: &Path) {
+    for path in dump.ancestors().take(3) {
+        if fs::remove_dir(path).is_err() {
+            return;
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

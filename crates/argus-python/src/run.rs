@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use argus_chip::{Chip, DEFAULT_CHIP};
+use argus_dump::directory::remove_empty;
 use argus_dump::{DumpSummary, LastVerdict, RunDirectory, StatsMode};
 use argus_facts::select::by_id;
 use argus_facts::{Level, SelectorError, with_causes};
@@ -306,13 +307,4 @@ pub fn timeout(seconds: f64) -> Result<Duration, Refusal> {
 fn injections(texts: &[String]) -> Result<Vec<Injection>, Refusal> {
     let parsed = texts.iter().map(|text| text.parse::<Injection>());
     parsed.map(|parsed| parsed.map_err(|error| Refusal::new(Class::Usage, &error))).collect()
-}
-
-/// Best effort, upwards from the dump's own directory; a directory that is not empty stays.
-fn remove_empty(path: &std::path::Path) {
-    for path in path.ancestors().take(3) {
-        if std::fs::remove_dir(path).is_err() {
-            return;
-        }
-    }
 }

@@ -22,7 +22,7 @@ impl Problem {
         Problem { status: StatusCode::NOT_FOUND, message: message.into(), hint: None }
     }
 
-    /// The question makes no sense.
+    /// The request is malformed.
     pub fn wrong(message: impl Into<String>) -> Problem {
         Problem { status: StatusCode::BAD_REQUEST, message: message.into(), hint: None }
     }

@@ -22,7 +22,7 @@ impl fmt::Debug for Token {
 impl Token {
     const DIGITS: usize = 32;
 
-    /// One that nobody can guess.
+    /// A random one.
     pub fn new() -> Result<Token, rustix::io::Errno> {
         let mut random = [0; Token::DIGITS / 2];
         let mut filled = 0;

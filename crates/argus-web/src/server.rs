@@ -1,4 +1,4 @@
-//! Listens, lets in what the gate admits, and ends when it is told to or nobody asks any more.
+//! Listens, lets in what the gate admits, and ends when it is told to or when no request comes for a while.
 
 use std::convert::Infallible;
 use std::io;
@@ -80,7 +80,7 @@ pub enum ServeError {
 pub enum Ended {
     /// It was told to.
     Stopped,
-    /// Nobody asked for the time that was allowed.
+    /// No request came for the time that was allowed.
     Idle,
 }
 

@@ -1,10 +1,11 @@
 //! `argus run --dump-...`: from the flags to a recorded run.
 
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 use anyhow::anyhow;
 use argus_abi::RuntimeKind;
 use argus_abi::capture::ENTRY_BYTES;
+use argus_dump::directory::remove_empty;
 use argus_dump::{DumpError, DumpSummary, RunDirectory, StatsMode, runs};
 use argus_facts::select::{by_id, parse_size};
 use argus_facts::{Level, with_causes};
@@ -224,13 +225,4 @@ pub fn size(text: &str) -> Result<u64, Failure> {
             "'{text}' is not a size; write a number of bytes, or one followed by k, M or G"
         ))
     })
-}
-
-fn remove_empty(path: &Path) {
-    // Best effort, upwards from the dump's own directory; a directory that is not empty stays.
-    for path in path.ancestors().take(3) {
-        if std::fs::remove_dir(path).is_err() {
-            return;
-        }
-    }
 }

@@ -174,7 +174,7 @@ impl Tokens<'_> {
                 'r' => text.push('\r'),
                 '\n' => {}
                 '\\' | '\'' | '"' => text.push(escaped),
-                // Numbers of characters are left as they stand: nobody names a kernel that way.
+                // Escapes by number stay as written: kernels are not named that way.
                 other => text.extend(['\\', other]),
             }
         }

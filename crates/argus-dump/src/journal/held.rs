@@ -1,7 +1,7 @@
 //! Who is writing: the writer of a dump holds a lock on its journal, which the system takes back however it ends.
 //!
-//! A journal without an end entry belongs to a run that is going on or was killed; the lock tells which. A file system
-//! without locks costs the knowledge and nothing else: nobody seems to be writing then.
+//! A journal without an end entry belongs to a run that is still running or was killed; the lock tells which. On a
+//! file system without locks every such run counts as killed.
 
 use std::fs::File;
 use std::path::Path;
