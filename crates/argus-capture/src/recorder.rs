@@ -3,6 +3,7 @@
 //! Knows no operating system: time passes in a [`Backoff`], memory is read through windows. An entry that
 //! has room costs two stores to lines of its own and no look at the other side.
 
+use std::mem;
 use std::sync::atomic::Ordering;
 
 use argus_abi::capture::{
@@ -10,8 +11,8 @@ use argus_abi::capture::{
     SkipEntry, TaskEntry, TaskFields, argument_flags, skip_reason, what,
 };
 use argus_abi::{EdgeReason, TaskId, Tensor};
-use argus_gm::GlobalMemory;
 use argus_gm::view::{Gather, MoveError};
+use argus_gm::{GlobalMemory, RecentWindows};
 use argus_sync::ring::Backoff;
 use zerocopy::{Immutable, IntoBytes};
 
@@ -42,6 +43,7 @@ pub enum Recorded {
 #[derive(Debug)]
 pub struct RingRecorder<B: Backoff> {
     number: u8,
+    recent: RecentWindows,
     ring: ProducerHalf,
     backoff: B,
     when_full: WhenFull,
@@ -59,7 +61,8 @@ impl<B: Backoff> RingRecorder<B> {
     const LARGEST_PIECE: u64 = 256 * 1024;
 
     pub(crate) fn new(number: u8, ring: ProducerHalf, backoff: B, when_full: WhenFull) -> RingRecorder<B> {
-        RingRecorder { number, ring, backoff, when_full, gone: false, left: false }
+        let recent = RecentWindows::default();
+        RingRecorder { number, recent, ring, backoff, when_full, gone: false, left: false }
     }
 
     /// The number of the ring, as in its entries.
@@ -82,13 +85,22 @@ impl<B: Backoff> RingRecorder<B> {
     /// say that there is none. Header and `payload_bytes` of the entry are filled in here.
     pub fn argument(
         &mut self,
-        mut entry: ArgumentEntry,
+        entry: ArgumentEntry,
         view: Option<&Tensor>,
         memory: &GlobalMemory,
     ) -> Recorded {
+        // Taken out while the payload is read through one of its windows.
+        let mut recent = mem::take(&mut self.recent);
         let wanted = view.filter(|_| entry.flags & argument_flags::NO_PAYLOAD == 0);
-        let mut gather = match wanted.map_or_else(|| Ok(Gather::nothing()), |view| Gather::new(view, memory))
-        {
+        let gather =
+            wanted.map_or_else(|| Ok(Gather::nothing()), |view| Gather::new(view, memory, &mut recent));
+        let recorded = self.gathered(entry, gather);
+        self.recent = recent;
+        recorded
+    }
+
+    fn gathered(&mut self, mut entry: ArgumentEntry, gather: Result<Gather<'_>, MoveError>) -> Recorded {
+        let mut gather = match gather {
             Ok(gather) => gather,
             Err(MoveError::Memory(_)) => return self.skip_argument(&entry, skip_reason::UNREADABLE),
             Err(_) => return self.skip_argument(&entry, skip_reason::METADATA_MISMATCH),
@@ -184,7 +196,7 @@ impl<B: Backoff> RingRecorder<B> {
 
     /// An entry whose payload goes into the ring as a whole: bytes first, so that the side that sees the entry
     /// finds them.
-    fn push(&mut self, entry: &[u8], gather: &mut Gather) -> Recorded {
+    fn push(&mut self, entry: &[u8], gather: &mut Gather<'_>) -> Recorded {
         if !self.reserve(1, gather.left()) {
             self.lose(1, gather.left());
             return Recorded::Lost;
@@ -199,7 +211,7 @@ impl<B: Backoff> RingRecorder<B> {
     }
 
     /// An entry whose payload is larger: entry first, then its bytes as room comes.
-    fn stream(&mut self, entry: &ArgumentEntry, gather: &mut Gather, piece: u64) -> Recorded {
+    fn stream(&mut self, entry: &ArgumentEntry, gather: &mut Gather<'_>, piece: u64) -> Recorded {
         if !self.reserve(1, 0) {
             self.lose(1, gather.left());
             return Recorded::Lost;

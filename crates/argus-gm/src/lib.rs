@@ -38,5 +38,5 @@ mod raw;
 mod region;
 pub mod view;
 
-pub use memory::{Buffer, Fill, GlobalMemory, MemoryError, Window};
+pub use memory::{Buffer, Fill, GlobalMemory, MemoryError, RecentWindows, Window};
 pub use region::Region;

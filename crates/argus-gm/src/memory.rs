@@ -1,6 +1,7 @@
 //! Allocations of a device, and checked access to them.
 #![allow(unsafe_code)]
 
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use thiserror::Error;
@@ -49,6 +50,8 @@ struct Allocation {
     _region: Region,
     /// Held by the code that reads, changes and writes back.
     updates: Mutex<()>,
+    /// No look-up finds it any more. A hint for those who remember it, so nothing is ordered by it.
+    freed: AtomicBool,
 }
 
 /// A live allocation of a [`GlobalMemory`]. Freed with the memory it came from, not before.
@@ -87,7 +90,8 @@ impl GlobalMemory {
             region.fill(Fill::Poison.byte());
         }
         let base = region.base().as_ptr() as usize as u64;
-        let allocation = Allocation { base, len, _region: region, updates: Mutex::new(()) };
+        let allocation =
+            Allocation { base, len, _region: region, updates: Mutex::new(()), freed: AtomicBool::new(false) };
         let buffer = Buffer { addr: allocation.base, len };
         let mut allocations = self.allocations.write().expect("no holder of this lock panics");
         let at = allocations.partition_point(|other| other.base < buffer.addr);
@@ -100,7 +104,7 @@ impl GlobalMemory {
         let mut allocations = self.allocations.write().expect("no holder of this lock panics");
         match allocations.binary_search_by_key(&addr, |allocation| allocation.base) {
             Ok(at) => {
-                allocations.remove(at);
+                allocations.remove(at).freed.store(true, Ordering::Relaxed);
                 Ok(())
             }
             Err(_) => Err(MemoryError::NoSuchAddress { addr, len: 0 }),
@@ -145,6 +149,35 @@ impl GlobalMemory {
         let allocation = allocations.get(at.checked_sub(1)?)?;
         let inside = addr - allocation.base <= allocation.len;
         inside.then(|| Arc::clone(allocation))
+    }
+}
+
+/// The allocations that one thread asked for last, so that it asks for them once.
+///
+/// A look-up takes a lock and a count that all threads share; most of what a thread touches lies in a few allocations.
+#[derive(Debug, Default)]
+pub struct RecentWindows {
+    /// Whole allocations, the latest first.
+    recent: [Option<Window>; 4],
+}
+
+impl RecentWindows {
+    /// The allocation of `memory`, always the same one, that `addr..addr + len` lies in.
+    pub fn window(&mut self, memory: &GlobalMemory, addr: u64, len: u64) -> Result<&Window, MemoryError> {
+        let holds = |window: &Window| {
+            window.check(addr, len).is_ok() && !window.allocation.freed.load(Ordering::Relaxed)
+        };
+        let at = match self.recent.iter().position(|recent| recent.as_ref().is_some_and(holds)) {
+            Some(at) => at,
+            None => {
+                memory.window(addr, len)?;
+                let last = self.recent.len() - 1;
+                self.recent[last] = Some(memory.window_around(addr)?);
+                last
+            }
+        };
+        self.recent[..=at].rotate_right(1);
+        self.recent[0].as_ref().ok_or(MemoryError::NoSuchAddress { addr, len })
     }
 }
 
@@ -206,6 +239,34 @@ impl Window {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn recent_windows_answer_as_look_ups_do() {
+        let memory = GlobalMemory::new();
+        let buffers: Vec<Buffer> =
+            (0..6).map(|index| memory.allocate(64 + index, Fill::Zero).unwrap()).collect();
+        let mut recent = RecentWindows::default();
+        let mut ask = |buffer: &Buffer, at: u64, len: u64| {
+            let (addr, remembered) = (buffer.addr + at, |window: &Window| (window.start(), window.end()));
+            let found = recent.window(&memory, addr, len).map(remembered);
+            assert_eq!(found.is_ok(), memory.window(addr, len).is_ok(), "{at} {len}");
+            assert_eq!(found.clone().err(), memory.window(addr, len).err());
+            if let Ok(found) = found {
+                assert_eq!(found, (buffer.addr, buffer.addr + buffer.len));
+            }
+        };
+        for round in 0..3 {
+            for buffer in buffers.iter().chain(buffers.iter().rev()) {
+                for (at, len) in [(0, 64), (round, 8), (60, 4), (60, 8), (buffer.len, 0), (buffer.len, 1)] {
+                    ask(buffer, at, len);
+                }
+            }
+        }
+        memory.free(buffers[1].addr).unwrap();
+        for buffer in &buffers {
+            ask(buffer, 0, 64);
+        }
+    }
 
     #[test]
     fn every_alignment_and_length_copies_exactly() {

@@ -10,7 +10,7 @@ use argus_abi::runs::Runs;
 use argus_abi::{DType, Tensor};
 use thiserror::Error;
 
-use crate::memory::{GlobalMemory, MemoryError, Window};
+use crate::memory::{GlobalMemory, MemoryError, RecentWindows, Window};
 
 /// Why a view cannot be moved.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
@@ -27,22 +27,22 @@ pub enum MoveError {
 
 /// What is left of a view's bytes.
 #[derive(Debug)]
-pub struct Gather {
+pub struct Gather<'w> {
     left: u64,
-    walk: Walk,
+    walk: Walk<'w>,
 }
 
 #[derive(Debug)]
-enum Walk {
+enum Walk<'w> {
     Nothing,
     /// Elements lie next to each other.
     Dense {
-        window: Window,
+        window: &'w Window,
         addr: u64,
     },
     /// Pieces of whole bytes.
     Bytes {
-        window: Window,
+        window: &'w Window,
         base: u64,
         runs: Runs,
         bits: u64,
@@ -51,7 +51,7 @@ enum Walk {
     },
     /// Half-byte elements that start or end inside a byte.
     Nibbles {
-        window: Window,
+        window: &'w Window,
         base: u64,
         runs: Runs,
         element: u64,
@@ -59,14 +59,18 @@ enum Walk {
     },
 }
 
-impl Gather {
+impl<'w> Gather<'w> {
     /// Nothing at all: a scalar, or a payload that is not wanted.
-    pub fn nothing() -> Gather {
+    pub fn nothing() -> Gather<'w> {
         Gather { left: 0, walk: Walk::Nothing }
     }
 
-    /// The bytes of `view`.
-    pub fn new(view: &Tensor, memory: &GlobalMemory) -> Result<Gather, MoveError> {
+    /// The bytes of `view`. Its memory is looked for among what was asked for before.
+    pub fn new(
+        view: &Tensor,
+        memory: &GlobalMemory,
+        recent: &'w mut RecentWindows,
+    ) -> Result<Gather<'w>, MoveError> {
         let dtype = view.dtype().ok_or(MoveError::Shape)?;
         let left = view.packed_bytes().ok_or(MoveError::Shape)?;
         // Before anything is asked about strides: those of an empty view may be anything.
@@ -74,7 +78,7 @@ impl Gather {
             return Ok(Gather::nothing());
         }
         let range = touched(view, dtype).ok_or(MoveError::Shape)?;
-        let window = memory.window(range.start, range.end - range.start)?;
+        let window = recent.window(memory, range.start, range.end - range.start)?;
         let base = view.addr;
         let walk = if !view.has_whole_bytes() {
             Walk::Nibbles { window, base, runs: view.runs(), element: 0, run_left: 0 }
@@ -139,7 +143,8 @@ impl Gather {
 
 /// The bytes of a whole view in logical order.
 pub fn gather(memory: &GlobalMemory, view: &Tensor) -> Result<Vec<u8>, MoveError> {
-    let mut left = Gather::new(view, memory)?;
+    let mut recent = RecentWindows::default();
+    let mut left = Gather::new(view, memory, &mut recent)?;
     let refused = |reason: String| MemoryError::Allocation { bytes: left.left(), reason };
     let size = usize::try_from(left.left()).map_err(|error| refused(error.to_string()))?;
     let mut bytes = Vec::new();
