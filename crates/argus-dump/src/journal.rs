@@ -56,8 +56,8 @@ mod write;
 pub(crate) use held::Hold;
 pub use held::is_being_written;
 pub use layout::{
-    ArgumentRecord, EdgesRecord, EndRecord, Header, KernelRecord, LossRecord, SkipRecord, TaskRecord, kind,
-    marks, status,
+    ArgumentHead, ArgumentRecord, EdgesRecord, EndRecord, Header, KernelRecord, LossRecord, SkipRecord,
+    StatisticsRecord, TaskRecord, kind, marks, status,
 };
 pub use read::{Entry, Journal, JournalError, Tail};
 pub(crate) use write::JournalFile;

@@ -2,50 +2,23 @@
 //! rest, because what is kept is memory that has to be cleared first.
 
 use std::io;
-use std::mem::offset_of;
 use std::path::Path;
 
-use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
+use zerocopy::{FromBytes, Immutable, IntoBytes, KnownLayout};
 
-use crate::journal::{ArgumentRecord, marks};
+use crate::journal::{ArgumentHead, ArgumentRecord, StatisticsRecord, marks};
 use crate::sorted::{Keyed, Merged, Sorted};
 
-/// Bytes of a record before its statistics, which are the rest of it.
-const HEAD: usize = offset_of!(ArgumentRecord, min);
-const STATISTICS: usize = size_of::<ArgumentRecord>() - HEAD;
+impl Keyed for ArgumentHead {
+    type Key = (u64, u32);
 
-/// Task, then stage, argument and role: the reference's order.
-type Key = (u64, u32);
-
-fn key(record: &ArgumentRecord) -> Key {
-    let place = u32::from(record.stage) << 24 | u32::from(record.arg_index) << 8 | u32::from(record.role);
-    (record.task_id, place)
-}
-
-/// A record without its statistics.
-#[derive(Clone, Copy, FromBytes, IntoBytes, Immutable, KnownLayout)]
-#[repr(C, align(8))]
-struct Head([u8; HEAD]);
-
-impl Head {
-    fn record(&self) -> ArgumentRecord {
-        let mut record = ArgumentRecord::new_zeroed();
-        record.as_mut_bytes()[..HEAD].copy_from_slice(&self.0);
-        record
-    }
-}
-
-impl Keyed for Head {
-    type Key = Key;
-
-    fn key(&self) -> Key {
-        key(&self.record())
+    fn key(&self) -> (u64, u32) {
+        (self.task_id, self.place())
     }
 
     /// The arguments of a task at a stage are captured in one go.
-    fn belongs_before(&self, next: &Head) -> bool {
-        let (this, next) = (self.record(), next.record());
-        (this.task_id, this.stage) == (next.task_id, next.stage) && key(&this) <= key(&next)
+    fn belongs_before(&self, next: &ArgumentHead) -> bool {
+        (self.task_id, self.stage) == (next.task_id, next.stage) && self.place() <= next.place()
     }
 }
 
@@ -55,7 +28,7 @@ impl Keyed for Head {
 struct Apart {
     task_id: u64,
     place: u64,
-    statistics: [u8; STATISTICS],
+    statistics: StatisticsRecord,
 }
 
 impl Keyed for Apart {
@@ -68,7 +41,7 @@ impl Keyed for Apart {
 
 /// All records, in the order of the manifest once they are sealed.
 pub(crate) struct KeptRecords {
-    heads: Sorted<Head>,
+    heads: Sorted<ArgumentHead>,
     statistics: Sorted<Apart>,
 }
 
@@ -82,15 +55,11 @@ impl KeptRecords {
     }
 
     pub(crate) fn push(&mut self, record: &ArgumentRecord) -> io::Result<()> {
-        let (head, rest) = record.as_bytes().split_at(HEAD);
-        let mut kept = Head([0; HEAD]);
-        kept.0.copy_from_slice(head);
-        self.heads.push(kept)?;
-        if record.has(marks::STATISTICS) {
-            let (task_id, place) = key(record);
-            let mut apart = Apart { task_id, place: place.into(), statistics: [0; STATISTICS] };
-            apart.statistics.copy_from_slice(rest);
-            self.statistics.push(apart)?;
+        let ArgumentRecord { head, statistics } = record;
+        self.heads.push(head)?;
+        if head.has(marks::STATISTICS) {
+            let place = head.place().into();
+            self.statistics.push(&Apart { task_id: head.task_id, place, statistics: *statistics })?;
         }
         Ok(())
     }
@@ -108,31 +77,29 @@ impl KeptRecords {
 
 /// Goes through all records. Both lists are in the same order, so each record with statistics finds its own next.
 pub(crate) struct Joined<'a> {
-    heads: Merged<'a, Head>,
+    heads: Merged<'a, ArgumentHead>,
     statistics: Merged<'a, Apart>,
 }
 
-impl Iterator for Joined<'_> {
-    type Item = io::Result<ArgumentRecord>;
+impl Joined<'_> {
+    /// The next record.
+    pub(crate) fn next(&mut self) -> io::Result<Option<&ArgumentHead>> {
+        self.heads.next_item()
+    }
 
-    fn next(&mut self) -> Option<io::Result<ArgumentRecord>> {
-        let mut record = match self.heads.next()? {
-            Ok(head) => head.record(),
-            Err(error) => return Some(Err(error)),
-        };
-        if record.has(marks::STATISTICS) {
-            match self.statistics.next() {
-                Some(Ok(apart)) => record.as_mut_bytes()[HEAD..].copy_from_slice(&apart.statistics),
-                Some(Err(error)) => return Some(Err(error)),
-                None => return Some(Err(io::Error::other("the statistics of a record are gone"))),
-            }
-        }
-        Some(Ok(record))
+    /// The statistics of the record that [`Joined::next`] gave last, which has some.
+    pub(crate) fn statistics(&mut self) -> io::Result<StatisticsRecord> {
+        let apart = self.statistics.next_item()?;
+        apart
+            .map(|apart| apart.statistics)
+            .ok_or_else(|| io::Error::other("the statistics of a record are gone"))
     }
 }
 
 #[cfg(test)]
 mod tests {
+    use zerocopy::FromZeros;
+
     use super::*;
 
     /// Some records have statistics, some share their key, and none comes in order.
@@ -143,21 +110,30 @@ mod tests {
         let mut put = Vec::new();
         for number in 0..1000u64 {
             let mut record = ArgumentRecord::new_zeroed();
-            record.task_id = number * 617 % 101;
-            record.stage = (number % 2) as u8;
-            record.arg_index = (number % 3) as u16;
-            record.time_ns = number;
+            record.head.task_id = number * 617 % 101;
+            record.head.stage = (number % 2) as u8;
+            record.head.arg_index = (number % 3) as u16;
+            record.head.time_ns = number;
             if number % 7 < 3 {
-                record.flags = marks::STATISTICS;
-                (record.min, record.max, record.zero) = (number, !number, number * number);
+                record.head.flags = marks::STATISTICS;
+                record.statistics = StatisticsRecord {
+                    min: number,
+                    max: !number,
+                    zero: number * number,
+                    ..Default::default()
+                };
             }
             kept.push(&record).unwrap();
             put.push(record);
         }
         kept.seal();
         assert_eq!(kept.len(), 1000);
-        put.sort_by_key(key);
-        let found: Vec<ArgumentRecord> = kept.iter().map(Result::unwrap).collect();
+        put.sort_by_key(|record| record.head.key());
+        let (mut records, mut found) = (kept.iter(), Vec::new());
+        while let Some(&head) = records.next().unwrap() {
+            let statistics = head.has(marks::STATISTICS).then(|| records.statistics().unwrap());
+            found.push(ArgumentRecord { head, statistics: statistics.unwrap_or_default() });
+        }
         assert!(found == put);
     }
 }

@@ -4,13 +4,15 @@
 //! when it is full, the older half of what it knows is forgotten. A payload that comes again after that is stored
 //! again, and nothing else changes.
 
+use zerocopy::FromZeros;
+
 /// Places in a full table. With 32 bytes each, two tables take 64 MiB.
 const MOST: usize = 1 << 20;
 const FIRST: usize = 1 << 10;
 
 /// One payload; a size of 0 is a free place.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[repr(align(32))]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromZeros)]
+#[repr(C, align(32))]
 struct Place {
     hash: [u64; 2],
     offset: u64,
@@ -36,7 +38,7 @@ impl Default for Known {
 
 impl Known {
     fn with_room(most: usize) -> Known {
-        Known { places: vec![Place::default(); FIRST.min(most)], used: 0, older: Vec::new(), most }
+        Known { places: free(FIRST.min(most)), used: 0, older: Vec::new(), most }
     }
 
     /// Where an equal payload of `size` bytes lies; if there is none, one is at `offset` from now on.
@@ -59,18 +61,22 @@ impl Known {
 
     fn grow(&mut self) {
         if self.places.len() >= self.most {
-            let fresh = vec![Place::default(); self.most];
-            self.older = std::mem::replace(&mut self.places, fresh);
+            self.older = std::mem::replace(&mut self.places, free(self.most));
             self.used = 0;
             return;
         }
-        let mut wider = vec![Place::default(); 2 * self.places.len()];
+        let mut wider = free(2 * self.places.len());
         for place in self.places.iter().filter(|place| place.size > 0) {
             let (at, _) = look(&wider, place);
             wider[at] = *place;
         }
         self.places = wider;
     }
+}
+
+/// A table of free places, in memory that the system has cleared.
+fn free(places: usize) -> Vec<Place> {
+    Place::new_vec_zeroed(places).unwrap_or_else(|_| vec![Place::default(); places])
 }
 
 /// Where `wanted` lies or belongs in `places`, and the offset of what is there.

@@ -13,7 +13,7 @@ use argus_facts::{FuncIds, KernelInfo, kernel_info::joined_names};
 use rustc_hash::FxHashMap;
 
 use crate::info::{DumpInfo, DumpSummary, RunEnd};
-use crate::journal::{ArgumentRecord, SkipRecord, marks};
+use crate::journal::{ArgumentHead, SkipRecord, StatisticsRecord, marks};
 use crate::kept::{Joined, KeptRecords};
 use crate::run_file::argument as orchestration_argument;
 use crate::sorted::{Sorted, last_of_each};
@@ -27,8 +27,10 @@ use crate::text::{
 use crate::{DUMP_DIRECTORY, MANIFEST_FILE, PAYLOAD_FILE};
 use argus_facts::number::{Number, number};
 
-/// Records per step: one thread formats a step while another formats or stores the next.
+/// Records per step: one thread formats a step while another stores the one before.
 const STEP: usize = 512;
+/// Steps whose text is made or waits to be stored.
+const UNDER_WAY: usize = 4;
 /// Different texts that are kept. Most records of a run have one of a few views.
 const TEXTS: usize = 4096;
 
@@ -44,58 +46,62 @@ pub(crate) struct Contents<'a> {
     pub(crate) roles: [u64; 3],
 }
 
-/// Some records in their order, the tasks they belong to, and their text.
-struct Step {
-    records: Vec<ArgumentRecord>,
-    /// By id.
-    tasks: Vec<TaskFields>,
-    text: Vec<u8>,
-}
-
-impl Step {
-    fn new() -> Step {
-        Step { records: Vec::with_capacity(STEP), tasks: Vec::new(), text: Vec::with_capacity(STEP * 500) }
-    }
-
-    fn format(&mut self, texts: &mut Texts<'_>) {
-        self.text.clear();
-        texts.put_records(&mut self.text, &self.records, &self.tasks);
-    }
-}
-
-/// Takes records and their tasks, step by step.
+/// The text of all records, step by step.
 struct Steps<'a, T: Iterator<Item = io::Result<TaskFields>>> {
     records: Joined<'a>,
     tasks: std::iter::Peekable<T>,
+    texts: Texts<'a>,
+    step: Step,
+}
+
+/// Some records in their order, and the tasks they belong to.
+#[derive(Default)]
+struct Step {
+    records: Vec<ArgumentHead>,
+    /// Of those records that have some.
+    statistics: Vec<StatisticsRecord>,
+    /// By id.
+    tasks: Vec<TaskFields>,
 }
 
 impl<T: Iterator<Item = io::Result<TaskFields>>> Steps<'_, T> {
-    /// Fills `step` with the next records; whether there were any.
-    fn fill(&mut self, step: &mut Step) -> io::Result<bool> {
+    /// Puts the text of the next records into `text`; whether there were any.
+    fn next(&mut self, text: &mut Vec<u8>) -> io::Result<bool> {
+        text.clear();
+        let step = &mut self.step;
         step.records.clear();
+        step.statistics.clear();
         step.tasks.clear();
         while step.records.len() < STEP {
-            let Some(record) = self.records.next().transpose()? else { break };
-            if step.records.last().is_none_or(|last| last.task_id != record.task_id)
-                && let Some(task) = self.task(record.task_id)?
-            {
+            let Some(record) = self.records.next()? else { break };
+            let id = record.task_id;
+            let first_of_task = step.records.last().is_none_or(|last| last.task_id != id);
+            let with_statistics = record.has(marks::STATISTICS);
+            step.records.push(*record);
+            if with_statistics {
+                step.statistics.push(self.records.statistics()?);
+            }
+            if first_of_task && let Some(task) = task(&mut self.tasks, id)? {
                 step.tasks.push(task);
             }
-            step.records.push(record);
         }
+        self.texts.put_records(text, step);
         Ok(!step.records.is_empty())
     }
+}
 
-    /// The task with this id; ids are asked for in ascending order.
-    fn task(&mut self, id: u64) -> io::Result<Option<TaskFields>> {
-        let earlier = |task: &io::Result<TaskFields>| task.as_ref().is_ok_and(|task| task.task_id < id);
-        while self.tasks.next_if(earlier).is_some() {}
-        // The next step may begin with more records of the same task.
-        match self.tasks.peek() {
-            Some(Ok(task)) => Ok(Some(*task).filter(|task| task.task_id == id)),
-            Some(Err(_)) => self.tasks.next().transpose(),
-            None => Ok(None),
-        }
+/// The task with this id; ids are asked for in ascending order.
+fn task(
+    tasks: &mut std::iter::Peekable<impl Iterator<Item = io::Result<TaskFields>>>,
+    id: u64,
+) -> io::Result<Option<TaskFields>> {
+    let earlier = |task: &io::Result<TaskFields>| task.as_ref().is_ok_and(|task| task.task_id < id);
+    while tasks.next_if(earlier).is_some() {}
+    // The next step may begin with more records of the same task.
+    match tasks.peek() {
+        Some(Ok(task)) => Ok(Some(*task).filter(|task| task.task_id == id)),
+        Some(Err(_)) => tasks.next().transpose(),
+        None => Ok(None),
     }
 }
 
@@ -111,43 +117,62 @@ pub(crate) fn write(contents: &Contents<'_>, stream: &mut Stream, spool: &mut Sp
     let mut out = Vec::with_capacity(STEP * 8);
     put_head(&mut out, contents).map_err(unsorted)?;
     stream.write(spool, &out)?;
-    let mut steps = Steps { records: contents.records.iter(), tasks: last_tasks(contents.tasks).peekable() };
-    // Every second step is formatted by a helper, if there can be one.
+    let mut steps = Steps {
+        records: contents.records.iter(),
+        tasks: last_tasks(contents.tasks).peekable(),
+        texts: Texts::new(&contents.info.kernels),
+        step: Step::default(),
+    };
+    let mut first = true;
+    let mut store = |text: &[u8]| {
+        // The first record has no comma before it.
+        let text = &text[usize::from(std::mem::take(&mut first))..];
+        stream.write(spool, text)
+    };
+    // Another thread puts the texts together while this one stores them, if there can be another.
     std::thread::scope(|scope| {
-        let (give, given) = channel::<Step>();
-        let (hand_back, formatted) = channel::<Step>();
-        let kernels = &contents.info.kernels;
-        let helper = std::thread::Builder::new()
+        let (begin, begun) = channel::<Steps<'_, _>>();
+        let (give, given) = channel::<io::Result<Vec<u8>>>();
+        let (hand_back, empty) = channel::<Vec<u8>>();
+        let thread = std::thread::Builder::new()
             .name("argus-manifest".to_owned())
-            .spawn_scoped(scope, move || help(kernels, &given, &hand_back))
-            .is_ok();
-        let mut texts = Texts::new(kernels);
-        let (mut own, mut other) = (Step::new(), helper.then(Step::new));
-        let mut first = true;
-        while steps.fill(&mut own).map_err(unsorted)? {
-            let given = match other.take() {
-                Some(mut step) => steps.fill(&mut step).map_err(unsorted)? && give.send(step).is_ok(),
-                None => false,
-            };
-            own.format(&mut texts);
-            // The first record has no comma before it.
-            stream.write(spool, &own.text[usize::from(first)..])?;
-            first = false;
-            if given && let Ok(step) = formatted.recv() {
-                stream.write(spool, &step.text)?;
-                other = Some(step);
+            .spawn_scoped(scope, move || begun.iter().for_each(|steps| make_texts(steps, &empty, &give)));
+        if thread.is_err() {
+            let mut text = Vec::new();
+            while steps.next(&mut text).map_err(unsorted)? {
+                store(&text)?;
             }
+            return Ok(());
+        }
+        // No text is lost without a word: if the thread is gone, the end of the scope tells why.
+        _ = begin.send(steps);
+        drop(begin);
+        for _ in 0..UNDER_WAY {
+            _ = hand_back.send(Vec::with_capacity(STEP * 500));
+        }
+        for text in given {
+            let text = text.map_err(unsorted)?;
+            store(&text)?;
+            _ = hand_back.send(text);
         }
         Ok(())
     })?;
     stream.write(spool, b"\n  ]\n}\n")
 }
 
-fn help(kernels: &[KernelInfo], given: &Receiver<Step>, hand_back: &Sender<Step>) {
-    let mut texts = Texts::new(kernels);
-    for mut step in given {
-        step.format(&mut texts);
-        if hand_back.send(step).is_err() {
+/// Fills what is empty until there are no more records or nothing takes their text.
+fn make_texts<T: Iterator<Item = io::Result<TaskFields>>>(
+    mut steps: Steps<'_, T>,
+    empty: &Receiver<Vec<u8>>,
+    give: &Sender<io::Result<Vec<u8>>>,
+) {
+    for mut text in empty {
+        let made = match steps.next(&mut text) {
+            Ok(false) => return,
+            Ok(true) => Ok(text),
+            Err(error) => Err(error),
+        };
+        if give.send(made).is_err() {
             return;
         }
     }
@@ -261,7 +286,7 @@ struct View {
 }
 
 impl View {
-    fn of(record: &ArgumentRecord) -> View {
+    fn of(record: &ArgumentHead) -> View {
         View {
             shapes: record.shapes,
             strides: record.strides,
@@ -289,12 +314,13 @@ impl<'a> Texts<'a> {
     }
 
     /// Records in the order of tasks, each with the separator before it.
-    fn put_records(&mut self, out: &mut Vec<u8>, records: &[ArgumentRecord], tasks: &[TaskFields]) {
+    fn put_records(&mut self, out: &mut Vec<u8>, step: &Step) {
         if self.views.len() > TEXTS {
             self.views.clear();
         }
-        let mut tasks = tasks.iter().peekable();
-        for records in records.chunk_by(|a, b| a.task_id == b.task_id) {
+        let mut tasks = step.tasks.iter().peekable();
+        let mut statistics = step.statistics.iter();
+        for records in step.records.chunk_by(|a, b| a.task_id == b.task_id) {
             while tasks.next_if(|task| task.task_id < records[0].task_id).is_some() {}
             let task = tasks.next_if(|task| task.task_id == records[0].task_id);
             let keys = task.map_or(&[][..], |task| self.tasks.kernels(task));
@@ -302,13 +328,18 @@ impl<'a> Texts<'a> {
                 let view = self.views.entry(View::of(record)).or_insert_with(|| view_texts(record));
                 put(out, ",\n    ");
                 put_record(out, record, view, keys);
+                if record.has(marks::STATISTICS) {
+                    let found = statistics.next().and_then(|bits| Statistics::from_parts(record, bits));
+                    found.iter().for_each(|statistics| put_statistics(out, statistics));
+                }
+                put(out, "}");
             }
         }
     }
 }
 
 /// What stands before and behind the start of a record's view.
-fn view_texts(record: &ArgumentRecord) -> [Box<[u8]>; 2] {
+fn view_texts(record: &ArgumentHead) -> [Box<[u8]>; 2] {
     let scalar = record.kind == Kind::Scalar as u8;
     let ndims = if scalar { 0 } else { record.ndims() };
     let mut out = Vec::new();
@@ -335,7 +366,8 @@ fn view_texts(record: &ArgumentRecord) -> [Box<[u8]>; 2] {
     [out.into(), behind.into()]
 }
 
-fn put_record(out: &mut Vec<u8>, record: &ArgumentRecord, view: &[Box<[u8]>; 2], task_keys: &[u8]) {
+/// A record up to its statistics.
+fn put_record(out: &mut Vec<u8>, record: &ArgumentHead, view: &[Box<[u8]>; 2], task_keys: &[u8]) {
     let scalar = record.kind == Kind::Scalar as u8;
     put(out, "{\"task_id\": ");
     put_word(out, record.task_id);
@@ -386,10 +418,6 @@ fn put_record(out: &mut Vec<u8>, record: &ArgumentRecord, view: &[Box<[u8]>; 2],
         put_hex64(out, checksum as u64);
         put(out, "\"");
     }
-    if let Some(statistics) = Statistics::from_record(record) {
-        put_statistics(out, &statistics);
-    }
-    put(out, "}");
 }
 
 /// The scalar's value as its type means it; the bits are beside it.

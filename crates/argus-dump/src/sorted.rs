@@ -107,7 +107,7 @@ impl<T: Keyed> Sorted<T> {
         self.ends.last().copied().unwrap_or(0)
     }
 
-    pub(crate) fn push(&mut self, item: T) -> io::Result<()> {
+    pub(crate) fn push(&mut self, item: &T) -> io::Result<()> {
         if self.held.len == self.most {
             self.store()?;
         }
@@ -171,8 +171,14 @@ impl<T: Keyed> Sorted<T> {
 
     /// All items by key. An error is that of the file.
     pub(crate) fn iter(&self) -> Merged<'_, T> {
-        let mut merged =
-            Merged { sorted: self, held: 0, windows: Vec::new(), next: BinaryHeap::new(), failure: None };
+        let mut merged = Merged {
+            sorted: self,
+            held: 0,
+            windows: Vec::new(),
+            next: BinaryHeap::new(),
+            given: None,
+            failure: None,
+        };
         let mut start = 0;
         for &end in &self.ends {
             merged.windows.push(Window { items: Vec::new(), taken: 0, at: start, end });
@@ -197,9 +203,9 @@ impl<T: Keyed> Held<T> {
     const FEW: usize = FEW_BYTES / size_of::<T>();
     const IN_BLOCK: usize = BLOCK_BYTES / size_of::<T>();
 
-    fn push(&mut self, item: T) -> io::Result<()> {
+    fn push(&mut self, item: &T) -> io::Result<()> {
         if self.len < Self::FEW {
-            self.few.push(item);
+            self.few.push(*item);
         } else {
             let (block, slot) = Self::place(self.len);
             if block == self.blocks.len() {
@@ -244,6 +250,8 @@ pub(crate) struct Merged<'a, T: Keyed> {
     windows: Vec<Window<T>>,
     /// The next of each run; the last run is what is held.
     next: BinaryHeap<Reverse<(T::Key, usize)>>,
+    /// The run whose item was given last: its next one is not looked for before that is done with.
+    given: Option<usize>,
     failure: Option<io::Error>,
 }
 
@@ -285,33 +293,41 @@ impl<T: Keyed> Window<T> {
     }
 }
 
+impl<T: Keyed> Merged<'_, T> {
+    /// The next item, where it lies.
+    pub(crate) fn next_item(&mut self) -> io::Result<Option<&T>> {
+        if let Some(run) = self.given.take() {
+            self.advance(run);
+        }
+        if let Some(error) = self.failure.take() {
+            self.next.clear();
+            return Err(error);
+        }
+        // Usually there is nothing to merge.
+        if self.windows.is_empty() {
+            self.held += 1;
+            return Ok((self.held <= self.sorted.held.len).then(|| self.sorted.in_order(self.held - 1)));
+        }
+        let Some(Reverse((_, run))) = self.next.pop() else { return Ok(None) };
+        self.given = Some(run);
+        Ok(Some(match self.windows.get_mut(run) {
+            None => {
+                self.held += 1;
+                self.sorted.in_order(self.held - 1)
+            }
+            Some(window) => {
+                window.taken += 1;
+                &window.items[window.taken - 1]
+            }
+        }))
+    }
+}
+
 impl<T: Keyed> Iterator for Merged<'_, T> {
     type Item = io::Result<T>;
 
     fn next(&mut self) -> Option<io::Result<T>> {
-        if let Some(error) = self.failure.take() {
-            self.next.clear();
-            return Some(Err(error));
-        }
-        // Usually there is nothing to merge.
-        if self.windows.is_empty() {
-            let item = (self.held < self.sorted.held.len).then(|| Ok(*self.sorted.in_order(self.held)));
-            self.held += 1;
-            return item;
-        }
-        let Reverse((_, run)) = self.next.pop()?;
-        let item = match self.windows.get_mut(run) {
-            None => {
-                self.held += 1;
-                *self.sorted.in_order(self.held - 1)
-            }
-            Some(window) => {
-                window.taken += 1;
-                window.items[window.taken - 1]
-            }
-        };
-        self.advance(run);
-        Some(Ok(item))
+        self.next_item().map(Option::<&T>::copied).transpose()
     }
 }
 
@@ -376,7 +392,7 @@ mod tests {
                     task.task_id = index * 617 % 101;
                     // Which of two with the same key it is.
                     task.dispatch_order = index;
-                    sorted.push(task).unwrap();
+                    sorted.push(&task).unwrap();
                     put.push(task);
                 }
                 sorted.seal();
@@ -413,7 +429,7 @@ mod tests {
                     }
                 }
             }
-            put.iter().for_each(|member| sorted.push(*member).unwrap());
+            put.iter().for_each(|member| sorted.push(member).unwrap());
             sorted.seal();
             put.sort_by_key(Keyed::key);
             let found: Vec<Member> = sorted.iter().map(Result::unwrap).collect();
@@ -426,7 +442,7 @@ mod tests {
         let directory = tempfile::tempdir().unwrap();
         let mut sorted = Sorted::<EdgeBytes>::with_room(directory.path(), 2);
         for from in 0..9 {
-            sorted.push(EdgeBytes { from, to: 1, reason: 0 }).unwrap();
+            sorted.push(&EdgeBytes { from, to: 1, reason: 0 }).unwrap();
         }
         sorted.seal();
         sorted.file.as_ref().unwrap().set_len(30).unwrap();

@@ -4,7 +4,7 @@
 
 use argus_abi::DType;
 
-use crate::journal::{ArgumentRecord, marks};
+use crate::journal::{ArgumentHead, ArgumentRecord, StatisticsRecord, marks};
 use crate::summary::Summary;
 use crate::tally::Tally;
 use argus_facts::number::Number;
@@ -27,8 +27,13 @@ pub struct Statistics {
 impl Statistics {
     /// Of a record that has them.
     pub fn from_record(record: &ArgumentRecord) -> Option<Statistics> {
-        let dtype = DType::from_raw(record.dtype)?;
-        if !record.has(marks::STATISTICS) {
+        Statistics::from_parts(&record.head, &record.statistics)
+    }
+
+    /// Of a record whose parts are kept apart.
+    pub(crate) fn from_parts(head: &ArgumentHead, record: &StatisticsRecord) -> Option<Statistics> {
+        let dtype = DType::from_raw(head.dtype)?;
+        if !head.has(marks::STATISTICS) {
             return None;
         }
         let mean = Some(f64::from_bits(record.mean)).filter(|mean| !mean.is_nan());
@@ -61,13 +66,15 @@ impl Statistics {
             Some(Number::Unsigned(value)) => value,
             Some(Number::Bool(value)) => u64::from(value),
         };
-        record.min = bits(self.min);
-        record.max = bits(self.max);
-        record.mean = self.mean.map_or(none, f64::to_bits);
-        record.nan = self.nan;
-        record.inf = self.inf;
-        record.zero = self.zero;
-        record.flags |= marks::STATISTICS;
+        record.statistics = StatisticsRecord {
+            min: bits(self.min),
+            max: bits(self.max),
+            mean: self.mean.map_or(none, f64::to_bits),
+            nan: self.nan,
+            inf: self.inf,
+            zero: self.zero,
+        };
+        record.head.flags |= marks::STATISTICS;
     }
 }
 

@@ -63,6 +63,25 @@ impl Stream {
         Ok(())
     }
 
+    /// Writes `N` bytes that `fill` makes where they will lie, if the current block has room for more than that.
+    pub(crate) fn write_in_place<const N: usize>(
+        &mut self,
+        spool: &mut Spool,
+        fill: impl FnOnce(&mut [u8; N]),
+    ) -> Result<(), Failure> {
+        if self.room() > N
+            && let Some(block) = &mut self.block
+            && let Some(room) = block[self.filled..].first_chunk_mut()
+        {
+            fill(room);
+            self.filled += N;
+            return Ok(());
+        }
+        let mut bytes = [0; N];
+        fill(&mut bytes);
+        self.write(spool, &bytes)
+    }
+
     /// Hands over what the current block holds. The rest of the block follows in other memory.
     pub(crate) fn hand_over(&mut self, spool: &mut Spool) -> Result<(), Failure> {
         if self.clean() {

@@ -1,11 +1,12 @@
 //! The sink: takes what the collector drains and makes a dump of it.
 
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use argus_abi::capture::{ArgumentEntry, EdgesEntry, SkipEntry, TaskEntry, TaskFields, argument_flags};
 use argus_abi::{DType, Kind, MAX_DIMS, Stage};
 use argus_facts::{RunTimes, Sink, with_causes};
+use zerocopy::FromZeros;
 
 use crate::atomic::{self, Draft};
 use crate::directory::holds_dump;
@@ -13,7 +14,8 @@ use crate::error::{DumpError, Saved};
 use crate::graph_file::{self, Stopped};
 use crate::info::{DumpInfo, DumpOptions, DumpSummary, RunEnd, StatsMode};
 use crate::journal::{
-    ArgumentRecord, EdgesRecord, Hold, Journal, JournalFile, LossRecord, SkipRecord, TaskRecord, kind, marks,
+    ArgumentHead, ArgumentRecord, EdgesRecord, Hold, Journal, JournalFile, LossRecord, SkipRecord,
+    StatisticsRecord, TaskRecord, kind, marks,
 };
 use crate::kept::KeptRecords;
 use crate::manifest::{self, Contents, last_tasks};
@@ -39,7 +41,10 @@ pub struct DumpWriter {
     info: DumpInfo,
     started: String,
     files: Files,
-    current: Option<(ArgumentRecord, Option<Accumulator>)>,
+    /// The argument that is on its way, and the statistics of what came of it.
+    record: ArgumentRecord,
+    statistics: Option<Box<Accumulator>>,
+    open: bool,
     /// Counts of what came so far.
     summary: DumpSummary,
     /// Counts of records by role: input, output, in and out.
@@ -116,7 +121,9 @@ impl DumpWriter {
             info,
             started: now.strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string(),
             files: Files { payload, journal, spool },
-            current: None,
+            record: ArgumentRecord::new_zeroed(),
+            statistics: None,
+            open: false,
             summary: DumpSummary { directory: directory.to_path_buf(), ..DumpSummary::default() },
             roles: [0; 3],
             records: KeptRecords::new(directory),
@@ -169,7 +176,7 @@ impl DumpWriter {
     ///
     /// `end` is about the run. A run that failed has its dump finished just the same.
     pub fn finish(mut self, end: RunEnd) -> Result<DumpSummary, DumpError> {
-        if self.current.take().is_some() {
+        if std::mem::take(&mut self.open) {
             // The collector gave up inside an argument.
             self.files.payload.abandon();
         }
@@ -215,15 +222,20 @@ impl DumpWriter {
         spool.check()?;
         payload.stream().seal(spool, sync)?;
         journal.stream().seal(spool, sync)?;
-        self.records.seal();
         self.tasks.seal();
         self.edges.seal();
         self.skipped.seal();
         let mut graph = Draft::create(&self.directory, GRAPH_FILE, self.options.direct)?;
         let edges = last_of_each(self.edges.iter(), |edge, other| edge == other);
-        let counts = graph_file::write(&self.info.kernels, last_tasks(&self.tasks), edges, |piece| {
-            graph.stream.write(spool, piece)
-        });
+        // The manifest needs the records in order, the graph does not.
+        let counts = beside(
+            || self.records.seal(),
+            || {
+                graph_file::write(&self.info.kernels, last_tasks(&self.tasks), edges, |piece| {
+                    graph.stream.write(spool, piece)
+                })
+            },
+        );
         let counts = counts.map_err(|stopped| match stopped {
             Stopped::Sink(failure) => failure,
             Stopped::Source(error) => Failure::early(&self.directory.join(GRAPH_FILE), &error),
@@ -283,8 +295,8 @@ impl DumpWriter {
     }
 
     /// Counts a record and keeps it for the manifest.
-    fn keep(&mut self, record: ArgumentRecord) -> Result<(), Failure> {
-        let summary = &mut self.summary;
+    fn keep(&mut self) -> Result<(), Failure> {
+        let (summary, record) = (&mut self.summary, &self.record.head);
         summary.tensors += u64::from(record.kind == Kind::Tensor as u8);
         summary.scalars += u64::from(record.kind == Kind::Scalar as u8);
         summary.before_dispatch += u64::from(record.stage == Stage::BeforeDispatch as u8);
@@ -295,7 +307,7 @@ impl DumpWriter {
         if let Some(count) = self.roles.get_mut(usize::from(record.role)) {
             *count += 1;
         }
-        let kept = self.records.push(&record);
+        let kept = self.records.push(&self.record);
         kept.map_err(|error| self.unsorted(&error))
     }
 
@@ -314,6 +326,24 @@ impl DumpWriter {
     }
 }
 
+/// Does both, `aside` on a thread of its own if there can be one.
+fn beside<R>(aside: impl FnOnce() + Send, here: impl FnOnce() -> R) -> R {
+    let aside = Mutex::new(Some(aside));
+    let run = || {
+        if let Some(aside) = aside.lock().unwrap_or_else(PoisonError::into_inner).take() {
+            aside();
+        }
+    };
+    std::thread::scope(|scope| {
+        let spawned = std::thread::Builder::new().name("argus-sort".to_owned()).spawn_scoped(scope, run);
+        let result = here();
+        if spawned.is_err() {
+            run();
+        }
+        result
+    })
+}
+
 /// Counts what can be read of a journal.
 fn saved(content: Bytes) -> Saved {
     let Ok(journal) = Journal::check(content) else {
@@ -322,7 +352,7 @@ fn saved(content: Bytes) -> Saved {
     let mut saved = Saved::default();
     for record in journal.arguments() {
         saved.records += 1;
-        saved.payload_bytes += record.bin_size;
+        saved.payload_bytes += record.head.bin_size;
     }
     saved
 }
@@ -331,29 +361,30 @@ impl Sink for DumpWriter {
     type Error = DumpError;
 
     fn begin_argument(&mut self, entry: &ArgumentEntry) -> Result<(), DumpError> {
-        if self.current.is_some() {
+        if self.open {
             return Err(DumpError::Order("an argument begins inside another"));
         }
-        let record = record_of(entry);
+        self.record = ArgumentRecord { head: head_of(entry), statistics: StatisticsRecord::default() };
+        let record = &self.record.head;
         let dtype = DType::from_raw(entry.dtype);
         let stats_only = record.has(argument_flags::STATS_ONLY) || self.options.stats == StatsMode::Instead;
         let wanted = stats_only || self.options.stats == StatsMode::Beside;
-        let statistics = dtype
+        self.statistics = dtype
             .filter(|_| wanted && entry.payload_bytes > 0)
-            .map(|dtype| Accumulator::new(dtype, record.numel().unwrap_or(u64::MAX)));
+            .map(|dtype| Box::new(Accumulator::new(dtype, record.numel().unwrap_or(u64::MAX))));
         self.files.payload.begin(entry.payload_bytes, !stats_only);
-        self.current = Some((record, statistics));
+        self.open = true;
         Ok(())
     }
 
     fn payload(&mut self, piece: &[u8]) -> Result<(), DumpError> {
-        let Some((_, statistics)) = &mut self.current else {
+        if !self.open {
             return Err(DumpError::Order("payload outside an argument"));
-        };
+        }
         if piece.len() as u64 > self.files.payload.missing() {
             return Err(DumpError::Order("more payload than the argument announced"));
         }
-        if let Some(statistics) = statistics {
+        if let Some(statistics) = &mut self.statistics {
             statistics.update(piece);
         }
         let Files { payload, spool, .. } = &mut self.files;
@@ -362,31 +393,33 @@ impl Sink for DumpWriter {
     }
 
     fn end_argument(&mut self) -> Result<(), DumpError> {
-        let Some((mut record, statistics)) = self.current.take() else {
+        if !std::mem::take(&mut self.open) {
             return Err(DumpError::Order("an argument ends that did not begin"));
-        };
+        }
         if self.files.payload.missing() > 0 {
             return Err(DumpError::Order("less payload than the argument announced"));
         }
         // A scalar has no payload, and a tensor may be left without one: their records have no checksum.
-        if record.kind == Kind::Tensor as u8 && !record.has(argument_flags::NO_PAYLOAD) {
+        let head = &mut self.record.head;
+        if head.kind == Kind::Tensor as u8 && !head.has(argument_flags::NO_PAYLOAD) {
             let placed = self.files.payload.end();
-            record.bin_offset = placed.offset;
-            record.bin_size = placed.size;
-            record.checksum = placed.checksum.to_be_bytes();
-            record.flags |= marks::CHECKSUM;
-            record.flags |= if placed.shared { marks::SHARED } else { 0 };
+            head.bin_offset = placed.offset;
+            head.bin_size = placed.size;
+            head.checksum = placed.checksum.to_be_bytes();
+            head.flags |= marks::CHECKSUM;
+            head.flags |= if placed.shared { marks::SHARED } else { 0 };
         }
-        if let Some(statistics) = statistics {
-            statistics.finish().put(&mut record);
+        if let Some(statistics) = self.statistics.take() {
+            statistics.finish().put(&mut self.record);
         }
-        let appended = self.files.append(kind::ARGUMENT, &record).and_then(|()| self.keep(record));
+        let appended = self.files.append(kind::ARGUMENT, &self.record).and_then(|()| self.keep());
         appended.map_err(|failure| self.report(&failure))
     }
 
     fn task(&mut self, entry: &TaskEntry) -> Result<(), DumpError> {
         let appended = self.files.append(kind::TASK, &TaskRecord::from(entry));
-        let kept = appended.and_then(|()| self.tasks.push(entry.task).map_err(|error| self.unsorted(&error)));
+        let kept =
+            appended.and_then(|()| self.tasks.push(&entry.task).map_err(|error| self.unsorted(&error)));
         kept.map_err(|failure| self.report(&failure))
     }
 
@@ -396,7 +429,7 @@ impl Sink for DumpWriter {
         let mut kept = self.files.append(kind::EDGES, &record);
         for edge in edges {
             let edge = EdgeBytes { from: edge.from.raw(), to: edge.to.raw(), reason: edge.reason as u64 };
-            kept = kept.and_then(|()| self.edges.push(edge).map_err(|error| self.unsorted(&error)));
+            kept = kept.and_then(|()| self.edges.push(&edge).map_err(|error| self.unsorted(&error)));
         }
         kept.map_err(|failure| self.report(&failure))
     }
@@ -404,7 +437,7 @@ impl Sink for DumpWriter {
     fn skip(&mut self, entry: &SkipEntry) -> Result<(), DumpError> {
         let record = SkipRecord::from(entry);
         let appended = self.files.append(kind::SKIP, &record);
-        let kept = appended.and_then(|()| self.skipped.push(record).map_err(|error| self.unsorted(&error)));
+        let kept = appended.and_then(|()| self.skipped.push(&record).map_err(|error| self.unsorted(&error)));
         kept.map_err(|failure| self.report(&failure))
     }
 
@@ -424,7 +457,7 @@ impl Sink for DumpWriter {
 }
 
 /// What is known of an argument before its payload comes.
-fn record_of(entry: &ArgumentEntry) -> ArgumentRecord {
+fn head_of(entry: &ArgumentEntry) -> ArgumentHead {
     let ndims = usize::from(entry.ndims).min(MAX_DIMS);
     // Entries beyond the dimensions mean nothing; zeros make equal views equal in the journal, too.
     let used = |values: [u32; MAX_DIMS]| {
@@ -432,7 +465,7 @@ fn record_of(entry: &ArgumentEntry) -> ArgumentRecord {
         used[..ndims].copy_from_slice(&values[..ndims]);
         used
     };
-    ArgumentRecord {
+    ArgumentHead {
         task_id: entry.task_id,
         time_ns: entry.time_ns,
         address: entry.address,
@@ -451,11 +484,5 @@ fn record_of(entry: &ArgumentEntry) -> ArgumentRecord {
         dtype: entry.dtype,
         ndims: ndims as u8,
         flags: entry.flags & !(marks::CHECKSUM | marks::STATISTICS | marks::SHARED),
-        min: 0,
-        max: 0,
-        mean: 0,
-        nan: 0,
-        inf: 0,
-        zero: 0,
     }
 }

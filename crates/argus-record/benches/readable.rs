@@ -72,7 +72,7 @@ fn lags(platform: &str, directory: &Path) -> Vec<u64> {
         let Entry::Argument(record) = entry else { return None };
         let end = (HEADER_BYTES + (number + 1) * ENTRY_BYTES) as u64;
         let found = looks.partition_point(|&(_, length)| length < end);
-        Some(looks[found].0.saturating_sub(started + record.time_ns))
+        Some(looks[found].0.saturating_sub(started + record.head.time_ns))
     };
     journal.entries().enumerate().filter_map(lag).collect()
 }

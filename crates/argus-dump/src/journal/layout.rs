@@ -58,11 +58,19 @@ pub struct Header {
 #[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub(super) struct RawEntry {
+    pub(super) head: EntryHead,
+    pub(super) body: [u8; BODY_BYTES],
+}
+
+/// What every entry begins with.
+#[derive(Clone, Copy, Debug, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub(super) struct EntryHead {
+    /// Of everything behind it.
     pub(super) crc: u32,
     pub(super) kind: u8,
     pub(super) reserved: [u8; 3],
     pub(super) number: u64,
-    pub(super) body: [u8; BODY_BYTES],
 }
 
 /// A kernel of the program.
@@ -153,6 +161,15 @@ impl From<&EdgesEntry> for EdgesRecord {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
 #[repr(C)]
 pub struct ArgumentRecord {
+    pub head: ArgumentHead,
+    /// Zeros without [`marks::STATISTICS`].
+    pub statistics: StatisticsRecord,
+}
+
+/// What every argument has.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct ArgumentHead {
     pub task_id: u64,
     /// Nanoseconds since the run began; all ones if the dump that this is a copy of does not tell.
     pub time_ns: u64,
@@ -177,7 +194,13 @@ pub struct ArgumentRecord {
     pub ndims: u8,
     /// See [`marks`].
     pub flags: u8,
-    /// Bits of an f64 for floats, of an i64 for integers, of a u64 for UINT64; see [`marks::STATISTICS`].
+}
+
+/// What the elements of a payload have in common.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, FromBytes, IntoBytes, Immutable, KnownLayout)]
+#[repr(C)]
+pub struct StatisticsRecord {
+    /// Bits of an f64 for floats, of an i64 for integers, of a u64 for UINT64.
     pub min: u64,
     pub max: u64,
     /// Bits of an f64; NaN if there is no finite value.
@@ -187,9 +210,14 @@ pub struct ArgumentRecord {
     pub zero: u64,
 }
 
-impl ArgumentRecord {
+impl ArgumentHead {
     pub fn has(&self, flag: u8) -> bool {
         self.flags & flag != 0
+    }
+
+    /// Stage, argument and role, in the reference's order of the records of a task.
+    pub(crate) fn place(&self) -> u32 {
+        u32::from(self.stage) << 24 | u32::from(self.arg_index) << 8 | u32::from(self.role)
     }
 
     /// Dimensions that can be meant: never more than there is room for.

@@ -188,16 +188,16 @@ fn first_stop(bytes: &[u8], entries: Range<usize>) -> Option<(usize, Tail)> {
                 false => damaged(Damage::Empty),
             };
         }
-        if crc32fast::hash(&entry.as_bytes()[4..]) != entry.crc {
+        if crc32fast::hash(&entry.as_bytes()[4..]) != entry.head.crc {
             return damaged(Damage::Checksum);
         }
-        if entry.number != number as u64 {
+        if entry.head.number != number as u64 {
             return damaged(Damage::Number);
         }
-        if !(kind::KERNEL..=kind::END).contains(&entry.kind) {
+        if !(kind::KERNEL..=kind::END).contains(&entry.head.kind) {
             return damaged(Damage::Kind);
         }
-        if entry.kind == kind::END {
+        if entry.head.kind == kind::END {
             return Some((number + 1, Tail::Ended));
         }
     }
@@ -232,7 +232,7 @@ fn read_header(bytes: &[u8]) -> Result<Header, JournalError> {
 
 fn decode(entry: &RawEntry, version: u32) -> Option<Entry> {
     let body = &entry.body;
-    match entry.kind {
+    match entry.head.kind {
         kind::KERNEL => KernelRecord::read_from_bytes(body).ok().map(Entry::Kernel),
         kind::TASK if version == 1 => Some(Entry::Task(version_1::task(body))),
         kind::TASK => TaskRecord::read_from_bytes(body).ok().map(Entry::Task),

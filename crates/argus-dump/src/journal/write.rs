@@ -3,8 +3,8 @@
 use argus_facts::KernelInfo;
 use zerocopy::{Immutable, IntoBytes};
 
-use super::layout::{EndRecord, KernelRecord, RawEntry, blank, put_text};
-use super::{BODY_BYTES, ENTRY_BYTES, HEADER_BYTES, Header, MAGIC, VERSION, kind, status};
+use super::layout::{EndRecord, EntryHead, KernelRecord, blank, put_text};
+use super::{ENTRY_BYTES, HEADER_BYTES, Header, MAGIC, VERSION, kind, status};
 use crate::info::{DumpOptions, RunEnd, RunStatus, StatsMode};
 use crate::spool::{Failure, Spool};
 use crate::stream::Stream;
@@ -62,11 +62,14 @@ impl JournalFile {
         kind: u8,
         body: &T,
     ) -> Result<(), Failure> {
-        let mut entry =
-            RawEntry { crc: 0, kind, reserved: [0; 3], number: self.entries, body: [0; BODY_BYTES] };
-        entry.body.copy_from_slice(body.as_bytes());
-        entry.crc = crc32fast::hash(&entry.as_bytes()[4..]);
-        self.stream.write(spool, entry.as_bytes())?;
+        let number = self.entries;
+        self.stream.write_in_place(spool, |bytes: &mut [u8; ENTRY_BYTES]| {
+            let head = EntryHead { crc: 0, kind, reserved: [0; 3], number };
+            bytes[..size_of::<EntryHead>()].copy_from_slice(head.as_bytes());
+            bytes[size_of::<EntryHead>()..].copy_from_slice(body.as_bytes());
+            let crc = crc32fast::hash(&bytes[size_of::<u32>()..]);
+            bytes[..size_of::<u32>()].copy_from_slice(&crc.to_le_bytes());
+        })?;
         self.entries += 1;
         Ok(())
     }

@@ -156,21 +156,20 @@ fn find(path: &Path, journal: &Journal, entries: std::ops::Range<usize>) -> Resu
         };
         match journal.get(number) {
             Some(Entry::Argument(record)) => {
-                if usize::from(record.ndims) > MAX_DIMS {
-                    return Err(refuse("ndims", record.ndims.into(), "0 to 5"));
+                if usize::from(record.head.ndims) > MAX_DIMS {
+                    return Err(refuse("ndims", record.head.ndims.into(), "0 to 5"));
                 }
-                if Stage::from_raw(record.stage).is_none() {
-                    return Err(refuse("stage", record.stage.into(), "0 or 1"));
+                if Stage::from_raw(record.head.stage).is_none() {
+                    return Err(refuse("stage", record.head.stage.into(), "0 or 1"));
                 }
-                if Role::from_raw(record.role).is_none() {
-                    return Err(refuse("role", record.role.into(), "0 to 2"));
+                if Role::from_raw(record.head.role).is_none() {
+                    return Err(refuse("role", record.head.role.into(), "0 to 2"));
                 }
-                if Kind::from_raw(record.kind).is_none() {
-                    return Err(refuse("kind", record.kind.into(), "0 or 1"));
+                if Kind::from_raw(record.head.kind).is_none() {
+                    return Err(refuse("kind", record.head.kind.into(), "0 or 1"));
                 }
-                let key =
-                    u32::from(record.stage) << 24 | u32::from(record.arg_index) << 8 | u32::from(record.role);
-                found.arguments.push((record.task_id, key, number as u32));
+                let key = record.head.place();
+                found.arguments.push((record.head.task_id, key, number as u32));
             }
             Some(Entry::Task(TaskRecord { task, .. })) => {
                 if TaskState::from_raw(task.state).is_none() {
@@ -242,10 +241,11 @@ fn unfinished(tail: Tail) -> Ending {
 
 /// Everything an argument's entry says; what the task's entry says is left out.
 pub(super) fn record_of(index: usize, record: &ArgumentRecord) -> Record {
-    let kind = Kind::from_raw(record.kind).unwrap_or(Kind::Tensor);
+    let head = &record.head;
+    let kind = Kind::from_raw(head.kind).unwrap_or(Kind::Tensor);
     let scalar = kind == Kind::Scalar;
-    let ndims = if scalar { 0 } else { record.ndims() };
-    let dtype = DType::from_raw(record.dtype);
+    let ndims = if scalar { 0 } else { head.ndims() };
+    let dtype = DType::from_raw(head.dtype);
     let wide = |values: [u32; MAX_DIMS]| {
         let mut wide = [0; MAX_DIMS];
         for (wide, &value) in wide.iter_mut().zip(&values[..ndims]) {
@@ -255,33 +255,33 @@ pub(super) fn record_of(index: usize, record: &ArgumentRecord) -> Record {
     };
     let mut decoded = Record {
         index,
-        task_id: TaskId::from_raw(record.task_id),
+        task_id: TaskId::from_raw(head.task_id),
         func_ids: FuncIds::default(),
         subtask: None,
-        arg_index: record.arg_index.into(),
+        arg_index: head.arg_index.into(),
         ambiguous_index: false,
-        stage: Stage::from_raw(record.stage).unwrap_or(Stage::BeforeDispatch),
-        role: Role::from_raw(record.role).unwrap_or(Role::Input),
+        stage: Stage::from_raw(head.stage).unwrap_or(Stage::BeforeDispatch),
+        role: Role::from_raw(head.role).unwrap_or(Role::Input),
         kind,
         dtype,
         ndims: ndims as u8,
-        shape: wide(record.shapes),
-        strides: wide(record.strides),
-        start_offset: record.start_offset,
-        contiguous: scalar || record.has(argument_flags::CONTIGUOUS),
-        scalar: (scalar && !record.has(argument_flags::NO_VALUE)).then_some(Scalar::Bits(record.scalar_bits)),
-        bin_offset: record.bin_offset,
-        bin_size: record.bin_size,
+        shape: wide(head.shapes),
+        strides: wide(head.strides),
+        start_offset: head.start_offset,
+        contiguous: scalar || head.has(argument_flags::CONTIGUOUS),
+        scalar: (scalar && !head.has(argument_flags::NO_VALUE)).then_some(Scalar::Bits(head.scalar_bits)),
+        bin_offset: head.bin_offset,
+        bin_size: head.bin_size,
         logical_bytes: None,
         truncated: false,
         overwritten: false,
-        partial: record.has(argument_flags::PARTIAL),
-        created: !scalar && record.has(argument_flags::CREATED),
-        shared: record.has(marks::SHARED),
+        partial: head.has(argument_flags::PARTIAL),
+        created: !scalar && head.has(argument_flags::CREATED),
+        shared: head.has(marks::SHARED),
         // A dump of another format version has none to copy; nothing ever lies at 0.
-        address: (!scalar && record.address != 0).then_some(record.address),
-        time_ns: Some(record.time_ns).filter(|&time| time != u64::MAX),
-        checksum: record.has(marks::CHECKSUM).then(|| u128::from_be_bytes(record.checksum)),
+        address: (!scalar && head.address != 0).then_some(head.address),
+        time_ns: Some(head.time_ns).filter(|&time| time != u64::MAX),
+        checksum: head.has(marks::CHECKSUM).then(|| u128::from_be_bytes(head.checksum)),
         statistics: Statistics::from_record(record),
     };
     decoded.logical_bytes = decoded.view_bytes();

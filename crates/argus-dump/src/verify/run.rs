@@ -131,7 +131,7 @@ fn totals(dump: &Dump, run: &RunFacts, findings: &mut Findings) {
     ];
     found.extend(dump.payload_file_len().map(|len| ("stored_bytes", len)));
     if let Records::Journal(table) = dump.source() {
-        let came = (0..table.len()).map(|index| table.raw(index).payload_bytes);
+        let came = (0..table.len()).map(|index| table.raw(index).head.payload_bytes);
         found.push(("payload_bytes", came.fold(0, u64::saturating_add)));
         found.push(("shared", shared));
     }

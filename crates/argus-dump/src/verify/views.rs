@@ -88,9 +88,9 @@ fn without_payload(dump: &Dump, record: &Record, findings: &mut Findings) {
     let asked_for = match dump.source() {
         Records::Journal(table) => {
             let raw = table.raw(index);
-            let looked_at = raw.has(argument_flags::STATS_ONLY)
+            let looked_at = raw.head.has(argument_flags::STATS_ONLY)
                 || table.journal().header().options & STATISTICS_INSTEAD != 0;
-            raw.has(argument_flags::NO_PAYLOAD) || looked_at && raw.has(marks::CHECKSUM)
+            raw.head.has(argument_flags::NO_PAYLOAD) || looked_at && raw.head.has(marks::CHECKSUM)
         }
         Records::Manifest { listed, .. } => {
             listed.row(index).has(flag::LEFT_OUT) || listed.head.level == Some(3)

@@ -31,8 +31,8 @@ fn fill(directory: &Path) -> DumpError {
     assert_eq!(journal.arguments().count() as u64, records);
     assert_eq!(payload_bytes, records * RECORD_BYTES as u64);
     for record in journal.arguments() {
-        let payload = &bin[record.bin_offset as usize..][..RECORD_BYTES];
-        assert!(payload == bytes(record.task_id, RECORD_BYTES), "what is said to be saved is there");
+        let payload = &bin[record.head.bin_offset as usize..][..RECORD_BYTES];
+        assert!(payload == bytes(record.head.task_id, RECORD_BYTES), "what is said to be saved is there");
     }
     // How many there are depends on how far the writing thread was; that some are does not.
     assert!(records > 0, "{error}");

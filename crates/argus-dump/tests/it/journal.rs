@@ -36,15 +36,19 @@ fn every_kind_comes_back() {
 
     let Entry::Argument(argument) = entries[2] else { panic!() };
     assert_eq!(
-        (argument.task_id, argument.arg_index, argument.bin_offset, argument.bin_size),
+        (argument.head.task_id, argument.head.arg_index, argument.head.bin_offset, argument.head.bin_size),
         (1 << 32, 0, 0, 100)
     );
-    assert_eq!(argument.shapes, [100, 0, 0, 0, 0], "what lies beyond the dimensions is not kept");
-    assert_eq!(argument.checksum, xxhash_rust::xxh3::xxh3_128(&bytes(1, 100)).to_be_bytes());
-    assert!(argument.has(marks::CHECKSUM) && argument.has(marks::STATISTICS) && !argument.has(marks::SHARED));
+    assert_eq!(argument.head.shapes, [100, 0, 0, 0, 0], "what lies beyond the dimensions is not kept");
+    assert_eq!(argument.head.checksum, xxhash_rust::xxh3::xxh3_128(&bytes(1, 100)).to_be_bytes());
+    assert!(
+        argument.head.has(marks::CHECKSUM)
+            && argument.head.has(marks::STATISTICS)
+            && !argument.head.has(marks::SHARED)
+    );
     let Entry::Argument(scalar) = entries[3] else { panic!() };
-    assert_eq!((scalar.kind, scalar.scalar_bits, scalar.bin_size), (1, 0x3f80_0000, 0));
-    assert!(!scalar.has(marks::CHECKSUM));
+    assert_eq!((scalar.head.kind, scalar.head.scalar_bits, scalar.head.bin_size), (1, 0x3f80_0000, 0));
+    assert!(!scalar.head.has(marks::CHECKSUM));
 
     let Entry::Task(TaskRecord { task, .. }) = entries[4] else { panic!() };
     assert_eq!((task.task_id, task.func_ids, task.blocks), (1 << 32, [0, 1, -1], 2));

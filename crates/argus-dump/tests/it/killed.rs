@@ -62,9 +62,10 @@ fn a_killed_run_leaves_every_complete_record() {
         let bin = std::fs::read(directory.path().join("tensor_dump.bin")).unwrap();
         let mut count = 0;
         for record in journal.arguments() {
-            assert_eq!(record.task_id, count, "none is missing in between");
-            let stored =
-                bin.get(record.bin_offset as usize..).and_then(|rest| rest.get(..record.bin_size as usize));
+            assert_eq!(record.head.task_id, count, "none is missing in between");
+            let stored = bin
+                .get(record.head.bin_offset as usize..)
+                .and_then(|rest| rest.get(..record.head.bin_size as usize));
             assert!(stored == Some(&payload(count)[..]), "record {count} of round {round}");
             count += 1;
         }

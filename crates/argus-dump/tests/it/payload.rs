@@ -24,10 +24,10 @@ fn round_trip(payloads: &[Vec<u8>], piece: usize, options: DumpOptions, flush_ev
     let records: Vec<_> = journal.arguments().collect();
     assert_eq!(records.len(), payloads.len());
     for (record, payload) in records.iter().zip(payloads) {
-        let at = record.bin_offset as usize;
-        assert_eq!(record.bin_size, payload.len() as u64);
-        assert!(bin[at..at + payload.len()] == payload[..], "payload of task {}", record.task_id);
-        assert_eq!(record.checksum, xxhash_rust::xxh3::xxh3_128(payload).to_be_bytes());
+        let at = record.head.bin_offset as usize;
+        assert_eq!(record.head.bin_size, payload.len() as u64);
+        assert!(bin[at..at + payload.len()] == payload[..], "payload of task {}", record.head.task_id);
+        assert_eq!(record.head.checksum, xxhash_rust::xxh3::xxh3_128(payload).to_be_bytes());
     }
     bin
 }
@@ -137,7 +137,7 @@ fn flushed_records_are_readable_during_the_run() {
             if journal.arguments().count() as u64 == count {
                 let record = journal.arguments().last().unwrap();
                 let bin = std::fs::read(directory.path().join("tensor_dump.bin")).unwrap();
-                assert!(bin[record.bin_offset as usize..][..len] == bytes(count, len)[..]);
+                assert!(bin[record.head.bin_offset as usize..][..len] == bytes(count, len)[..]);
                 break;
             }
             assert!(started.elapsed().as_secs() < 20, "record {count} never became readable");

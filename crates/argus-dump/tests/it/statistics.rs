@@ -122,10 +122,10 @@ fn they_come_beside_or_instead_of_the_payload() {
             let journal = Journal::open(&directory.path().join("tensor_dump.journal")).unwrap();
             let record = journal.arguments().next().unwrap();
             check(dtype, &payload, 999, &Statistics::from_record(&record).unwrap());
-            assert_eq!(record.bin_size, if stored { payload.len() as u64 } else { 0 });
-            assert_eq!(record.payload_bytes, payload.len() as u64);
+            assert_eq!(record.head.bin_size, if stored { payload.len() as u64 } else { 0 });
+            assert_eq!(record.head.payload_bytes, payload.len() as u64);
             // Equality can be judged by the checksum even if the bytes were not kept.
-            assert_eq!(record.checksum, xxhash_rust::xxh3::xxh3_128(&payload).to_be_bytes());
+            assert_eq!(record.head.checksum, xxhash_rust::xxh3::xxh3_128(&payload).to_be_bytes());
             let bin = std::fs::read(directory.path().join("tensor_dump.bin")).unwrap();
             assert!(bin == if stored { payload } else { Vec::new() });
             let manifest = std::fs::read(directory.path().join("tensor_dump.json")).unwrap();

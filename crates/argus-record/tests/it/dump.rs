@@ -114,33 +114,35 @@ impl Dump {
     /// The code that reads the journal must learn the same as the code that reads the manifest.
     fn check_journal(&self, bin: &[u8]) {
         let mut entries: Vec<ArgumentRecord> = self.journal.arguments().collect();
-        entries.sort_by_key(|entry| (entry.task_id, entry.stage, entry.arg_index, entry.role));
+        entries.sort_by_key(|entry| {
+            (entry.head.task_id, entry.head.stage, entry.head.arg_index, entry.head.role)
+        });
         assert_eq!(entries.len(), self.records.len());
         for (entry, record) in entries.iter().zip(&self.records) {
-            let ndims = entry.ndims();
-            assert_eq!((entry.task_id, entry.arg_index), (record.task, record.arg));
-            assert_eq!(Stage::from_raw(entry.stage), Some(record.stage));
-            assert_eq!(Role::from_raw(entry.role), Some(record.role));
-            assert_eq!(Kind::from_raw(entry.kind), Some(record.kind));
-            assert_eq!(DType::from_raw(entry.dtype), Some(record.dtype));
-            assert_eq!(entry.has(argument_flags::CONTIGUOUS), record.contiguous, "{record:?}");
-            assert_eq!(entry.has(argument_flags::PARTIAL), record.partial, "{record:?}");
+            let ndims = entry.head.ndims();
+            assert_eq!((entry.head.task_id, entry.head.arg_index), (record.task, record.arg));
+            assert_eq!(Stage::from_raw(entry.head.stage), Some(record.stage));
+            assert_eq!(Role::from_raw(entry.head.role), Some(record.role));
+            assert_eq!(Kind::from_raw(entry.head.kind), Some(record.kind));
+            assert_eq!(DType::from_raw(entry.head.dtype), Some(record.dtype));
+            assert_eq!(entry.head.has(argument_flags::CONTIGUOUS), record.contiguous, "{record:?}");
+            assert_eq!(entry.head.has(argument_flags::PARTIAL), record.partial, "{record:?}");
             assert_eq!(
-                (&entry.shapes[..ndims], &entry.strides[..ndims]),
+                (&entry.head.shapes[..ndims], &entry.head.strides[..ndims]),
                 (&record.shape[..], &record.strides[..])
             );
-            assert_eq!(entry.start_offset, record.start_offset);
-            assert_eq!(entry.time_ns, record.json["time_ns"]);
+            assert_eq!(entry.head.start_offset, record.start_offset);
+            assert_eq!(entry.head.time_ns, record.json["time_ns"]);
             match record.bits {
-                Some(bits) => assert_eq!(entry.scalar_bits, bits),
-                None => assert_eq!(entry.address, word(&record.json["address"])),
+                Some(bits) => assert_eq!(entry.head.scalar_bits, bits),
+                None => assert_eq!(entry.head.address, word(&record.json["address"])),
             }
             if let Some(payload) = &record.payload {
-                let at = entry.bin_offset as usize;
-                assert_eq!(&bin[at..at + entry.bin_size as usize], &payload[..], "{record:?}");
-                assert_eq!(entry.bin_size, entry.payload_bytes);
-                let checksum = u128::from_be_bytes(entry.checksum);
-                assert!(entry.has(marks::CHECKSUM));
+                let at = entry.head.bin_offset as usize;
+                assert_eq!(&bin[at..at + entry.head.bin_size as usize], &payload[..], "{record:?}");
+                assert_eq!(entry.head.bin_size, entry.head.payload_bytes);
+                let checksum = u128::from_be_bytes(entry.head.checksum);
+                assert!(entry.head.has(marks::CHECKSUM));
                 assert_eq!(record.json["checksum"], format!("xxh3_128:{checksum:032x}"));
             }
         }

@@ -59,8 +59,8 @@ fn assert_statistics(found: &Value, values: &[f64], about: &str) {
 /// The journal has the bits themselves: these must be exact.
 fn assert_extremes(dump: &Dump, of: &Dump) {
     let payloads = of.by_key();
-    for entry in dump.journal.arguments().filter(|entry| entry.kind == Kind::Tensor as u8) {
-        let key = (entry.task_id, Stage::from_raw(entry.stage).unwrap(), entry.arg_index);
+    for entry in dump.journal.arguments().filter(|entry| entry.head.kind == Kind::Tensor as u8) {
+        let key = (entry.head.task_id, Stage::from_raw(entry.head.stage).unwrap(), entry.head.arg_index);
         let values = numbers(payloads[&key].dtype, payloads[&key].payload.as_ref().unwrap());
         let found = Statistics::from_record(&entry).unwrap();
         let ordered = || values.iter().copied().filter(|value| !value.is_nan());

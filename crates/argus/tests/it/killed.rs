@@ -61,7 +61,7 @@ fn believed(run: &Path, round: usize) -> (BTreeMap<Key, u128>, Tail) {
     };
     let payloads = fs::read(dump(run, round).join("tensor_dump.bin")).unwrap();
     let stored = |record: &ArgumentRecord| {
-        let (at, len) = (record.bin_offset as usize, record.bin_size as usize);
+        let (at, len) = (record.head.bin_offset as usize, record.head.bin_size as usize);
         payloads.get(at..).and_then(|rest| rest.get(..len)).unwrap_or_else(|| {
             panic!("round {round}: {len} bytes at {at} are believed, the file has {}", payloads.len())
         })
@@ -72,17 +72,17 @@ fn believed(run: &Path, round: usize) -> (BTreeMap<Key, u128>, Tail) {
         match entry {
             // Before its first argument: a task that was running carries the names of its kernels.
             Entry::Task(record) => drop(tasks.insert(record.task.task_id)),
-            Entry::Argument(record) => assert!(tasks.contains(&record.task_id), "no kernel: {record:?}"),
+            Entry::Argument(record) => assert!(tasks.contains(&record.head.task_id), "no kernel: {record:?}"),
             _ => {}
         }
     }
     for record in journal.arguments() {
-        let checksum = u128::from_be_bytes(record.checksum);
-        if record.kind == argus_abi::Kind::Tensor as u8 {
-            assert!(record.has(marks::CHECKSUM), "a payload without a checksum: {record:?}");
+        let checksum = u128::from_be_bytes(record.head.checksum);
+        if record.head.kind == argus_abi::Kind::Tensor as u8 {
+            assert!(record.head.has(marks::CHECKSUM), "a payload without a checksum: {record:?}");
             assert_eq!(xxh3_128(stored(&record)), checksum, "round {round}: {record:?}");
         }
-        let key = (record.task_id, record.stage, record.arg_index);
+        let key = (record.head.task_id, record.head.stage, record.head.arg_index);
         assert_eq!(records.insert(key, checksum), None, "round {round}: recorded twice: {record:?}");
     }
     (records, journal.tail())
@@ -171,8 +171,8 @@ fn leaves_records(run: &Path, whole: &BTreeMap<Key, u128>) -> bool {
 fn partial_outputs(run: &Path, round: usize) -> BTreeSet<Key> {
     let journal = Journal::open(&journal(run, round)).unwrap();
     let partial =
-        journal.arguments().filter(|record| record.has(argus_abi::capture::argument_flags::PARTIAL));
-    partial.map(|record| (record.task_id, record.stage, record.arg_index)).collect()
+        journal.arguments().filter(|record| record.head.has(argus_abi::capture::argument_flags::PARTIAL));
+    partial.map(|record| (record.head.task_id, record.head.stage, record.head.arg_index)).collect()
 }
 
 /// The process that a run's kernels are in.
