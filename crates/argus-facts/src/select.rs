@@ -347,12 +347,15 @@ pub struct Selection {
 }
 
 impl Selection {
-    /// What happens to an argument that the orchestration marked or did not mark.
-    pub fn decide(&self, candidate: &Candidate<'_>, marked: bool) -> Decision {
-        // Every selector is asked, so that each knows whether it ever matched.
-        let matching = self.selectors.iter().filter(|selector| selector.matches(candidate)).count();
-        if !self.selectors.is_empty() && matching == 0 {
-            return Decision::Leave;
+    /// What happens to an argument that the orchestration marked or did not mark. Only selectors ask what it is.
+    pub fn decide<'a>(&self, marked: bool, candidate: impl FnOnce() -> Candidate<'a>) -> Decision {
+        if !self.selectors.is_empty() {
+            let candidate = candidate();
+            // Every selector is asked, so that each knows whether it ever matched.
+            let matching = self.selectors.iter().filter(|selector| selector.matches(&candidate)).count();
+            if matching == 0 {
+                return Decision::Leave;
+            }
         }
         match (self.level, marked) {
             (None, _) | (Some(Level::Partial), false) => Decision::Leave,
@@ -437,7 +440,7 @@ mod tests {
     #[test]
     fn levels_decide_by_marks() {
         let with = |level| Selection { level: Some(level), selectors: Vec::new() };
-        let decide = |level, marked| with(level).decide(&candidate(), marked);
+        let decide = |level, marked| with(level).decide(marked, candidate);
         assert_eq!(decide(Level::Full, false), Decision::Payload);
         assert_eq!(decide(Level::Partial, false), Decision::Leave);
         assert_eq!(decide(Level::Partial, true), Decision::Payload);
@@ -445,7 +448,7 @@ mod tests {
         assert_eq!(decide(Level::Hybrid, true), Decision::Payload);
         let selectors = ["kernel=QK", "arg=3"].map(|text| Selector::parse(text).unwrap()).into();
         let selection = Selection { level: Some(Level::Full), selectors };
-        assert_eq!(selection.decide(&candidate(), false), Decision::Payload, "one of several suffices");
+        assert_eq!(selection.decide(false, candidate), Decision::Payload, "one of several suffices");
         assert_eq!(selection.selectors[0].hits(), 0);
     }
 }

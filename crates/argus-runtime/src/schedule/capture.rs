@@ -83,42 +83,45 @@ impl Capture {
     /// The first hook: the task itself, which says which kernels it runs if nothing else comes of it; inputs, in/out
     /// tensors and scalars.
     pub fn before_dispatch(&self, recorder: &mut Recorder, kernels: &KernelTable, task: &Task) {
-        task.trace.dispatched(self.dispatched.fetch_add(1, Ordering::Relaxed), self.now());
+        let now = self.now();
+        task.trace.dispatched(self.dispatched.fetch_add(1, Ordering::Relaxed), now);
         // Of a process that is killed, only what is collected while it runs is left.
         if recorder.is_read_meanwhile() {
-            self.task(recorder, task, TaskState::Running);
+            self.task(recorder, task, TaskState::Running, now);
         }
-        self.arguments(recorder, kernels, task, Stage::BeforeDispatch, 0);
+        self.arguments(recorder, kernels, task, Stage::BeforeDispatch, 0, now);
     }
 
     /// The second hook: outputs, in/out tensors, and the task itself.
     pub fn after_completion(&self, recorder: &mut Recorder, kernels: &KernelTable, task: &Task) {
+        let now = self.now();
         if matches!(task.work, Work::Kernels(_)) {
-            self.arguments(recorder, kernels, task, Stage::AfterCompletion, 0);
+            self.arguments(recorder, kernels, task, Stage::AfterCompletion, 0, now);
         }
-        self.task(recorder, task, TaskState::Completed);
+        self.task(recorder, task, TaskState::Completed, now);
     }
 
     /// A task that was running when the run ended: its outputs as they are, marked as partial.
     pub fn interrupted(&self, recorder: &mut Recorder, kernels: &KernelTable, task: &Task) {
-        self.arguments(recorder, kernels, task, Stage::AfterCompletion, argument_flags::PARTIAL);
-        self.task(recorder, task, TaskState::Running);
+        let now = self.now();
+        self.arguments(recorder, kernels, task, Stage::AfterCompletion, argument_flags::PARTIAL, now);
+        self.task(recorder, task, TaskState::Running, now);
     }
 
     /// A task that completed without running.
     pub fn skipped(&self, recorder: &mut Recorder, task: &Task) {
-        self.task(recorder, task, TaskState::Skipped);
+        self.task(recorder, task, TaskState::Skipped, self.now());
     }
 
     /// A task that never started.
     pub fn never_started(&self, recorder: &mut Recorder, task: &Task) {
-        self.task(recorder, task, TaskState::Waiting);
+        self.task(recorder, task, TaskState::Waiting, self.now());
     }
 
     /// A task that the orchestration completed itself.
     pub fn completed_inline(&self, task: &Task) {
         if let Some(recorder) = &mut *relock(self.orchestration.lock()) {
-            self.task(recorder, task, TaskState::Completed);
+            self.task(recorder, task, TaskState::Completed, self.now());
         }
     }
 
@@ -131,7 +134,8 @@ impl Capture {
         }
     }
 
-    fn task(&self, recorder: &mut Recorder, task: &Task, state: TaskState) {
+    /// What is known of a task now.
+    fn task(&self, recorder: &mut Recorder, task: &Task, state: TaskState, now: u64) {
         let (func_ids, blocks) = match &task.work {
             Work::None => ([-1; 3], 0),
             Work::Kernels(launch) => (func_numbers(launch.kernels), launch.blocks),
@@ -143,7 +147,7 @@ impl Capture {
             blocks,
             dispatch_order,
             dispatched_ns,
-            finished_ns: self.now(),
+            finished_ns: now,
             cores,
             scope_depth: task.args.scope_depth,
             tensors: task.args.tensors.len() as u16,
@@ -160,38 +164,35 @@ impl Capture {
         task: &Task,
         stage: Stage,
         flags: u8,
+        time_ns: u64,
     ) {
         let Work::Kernels(launch) = &task.work else { return };
         // No arguments were asked for, so none is missing either.
         if self.selection.level.is_none() {
             return;
         }
-        let names =
-            launch.kernels.map(|func| func.and_then(|func| kernels.get(func)).map(|entry| &*entry.name));
-        let (time_ns, marked_only) = (self.now(), self.is_marked_only());
+        let marked_only = self.is_marked_only();
         let mut visit = |arg: usize, what: Argument<'_>| {
             let (kind, role, dtype) = what.facts();
             if !role.captured_at(stage) {
                 return;
             }
-            // Only selectors ask for it.
-            let bytes = if self.selection.selectors.is_empty() { 0 } else { what.bytes() };
-            let candidate = Candidate {
+            let marked = task.args.is_marked(arg);
+            if marked_only && !marked {
+                return;
+            }
+            let name = |func| kernels.get(func).map(|entry| &*entry.name);
+            let decision = self.selection.decide(marked, || Candidate {
                 task: task.id,
                 funcs: launch.kernels,
-                kernels: names,
+                kernels: launch.kernels.map(|func| func.and_then(name)),
                 stage,
                 role,
                 kind,
                 arg: arg as u16,
                 dtype,
-                bytes,
-            };
-            let marked = task.args.is_marked(arg);
-            if marked_only && !marked {
-                return;
-            }
-            let decision = self.selection.decide(&candidate, marked);
+                bytes: what.bytes(),
+            });
             let flags = flags
                 | match decision {
                     Decision::Leave => return,
