@@ -73,10 +73,12 @@ impl Unit {
         for flag in if self.debug { ["-O0", "-g3"] } else { ["-O2", "-g1"] } {
             add(flag);
         }
-        if toolchain.kind == Kind::Gcc {
+        add(match toolchain.kind {
             // Objects with the same names must not share anything.
-            add("-fno-gnu-unique");
-        }
+            Kind::Gcc => "-fno-gnu-unique",
+            // Existing sources put wide numbers into lists of narrow ones; g++ only warns of it.
+            Kind::Clang => "-Wno-c++11-narrowing",
+        });
         // Attributes that only the vendor's compiler knows.
         for flag in ["-Wno-attributes", "-Wno-ignored-attributes"] {
             add(flag);

@@ -135,6 +135,35 @@ fn a_source_is_cpp_whatever_its_name_ends_with() {
     }
 }
 
+/// The compilers that this machine has under their usual names.
+fn compilers() -> Vec<Toolchain> {
+    let versions = (15..25).map(|version| format!("clang++-{version}"));
+    let names = ["g++".to_owned(), "clang++".to_owned()].into_iter().chain(versions);
+    names.filter_map(|name| Toolchain::find(Some(name.as_ref())).ok()).collect()
+}
+
+/// Sources put sizes of 64 bits into lists of 32. To g++ that is worth a warning, to clang++ an error by default.
+#[test]
+fn what_one_compiler_takes_the_others_take_too() {
+    let scratch = Scratch::new();
+    scratch.write(
+        "orch.cpp",
+        "#include \"pto_orchestration_api.h\"
+extern \"C\" void aicpu_orchestration_entry(const ChipStorageTaskArgs &args) {
+    size_t rows = args.tensor_count(), cols = 16;
+    uint32_t shape[2] = {rows, cols};
+    LOG_INFO_V0(\"%u\", shape[0]);
+}
+",
+    );
+    for toolchain in compilers() {
+        let name = toolchain.compiler.clone();
+        let compiler = Compiler::with_cache(toolchain, &scratch.path("cache")).unwrap();
+        let made = compiler.compile(&[scratch.unit()]);
+        assert!(made.is_ok(), "{name:?}: {}", made.unwrap_err());
+    }
+}
+
 #[test]
 fn warnings_come_with_every_use_of_an_object() {
     let scratch = Scratch::new();
