@@ -22,6 +22,19 @@ fn run(home: &Path, case: &str, options: &str) -> Ended {
     argus_in(home, &format!("run {} --case {case} --dump-tensor -o run {options}", scene()))
 }
 
+/// What the tool says of a run that fails because the system gives it no more memory.
+fn run_in_little_memory(home: &Path, case: &str) -> String {
+    let line = format!(
+        "ulimit -v 4000000; exec {} run {} --case {case} --dump-tensor -o run",
+        assert_cmd::cargo::cargo_bin!("argus").display(),
+        scene()
+    );
+    let ended = std::process::Command::new("sh").args(["-c", &line]).current_dir(home).output().unwrap();
+    let told = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert_eq!(ended.status.code(), Some(1), "{told}");
+    told
+}
+
 /// What the tool says of a run that failed, as an object.
 fn failure(home: &Path, case: &str, options: &str) -> Value {
     let ended = run(home, case, &format!("--json {options}"));
@@ -144,6 +157,27 @@ fn an_orchestration_that_crashes_is_named_with_its_line() {
     let home = tempfile::tempdir().unwrap();
     let told = failure(home.path(), "orchestration-loop", "--timeout 1");
     assert_eq!(told["source"], line("orch.cpp", "while (zero == 0)"), "{told}");
+    assert_eq!(argus_in(home.path(), "verify run").code, 0);
+    let home = tempfile::tempdir().unwrap();
+    let told = failure(home.path(), "orchestration-stack", "");
+    let deeper = format!("deeper at {}", line("orch.cpp", "return zero == 0 ? deeper"));
+    let stack: Vec<&str> = told["stack"].as_array().unwrap().iter().filter_map(Value::as_str).collect();
+    assert!(stack.iter().any(|frame| frame.starts_with(&deeper) && frame.ends_with(" times")), "{told}");
+    assert_eq!((&told["signal"], argus_in(home.path(), "verify run").code), (&Value::from("SIGSEGV"), 0));
+}
+
+#[test]
+fn an_orchestration_that_throws_or_runs_out_of_memory_ends_with_what_it_threw() {
+    let threw = "fatal 9 (EXPLICIT_ORCH_FATAL): aicpu_orchestration_entry threw an exception:";
+    let home = tempfile::tempdir().unwrap();
+    let told = failure(home.path(), "orchestration-throw", "");
+    assert_eq!(told["message"], format!("{threw} thrown on purpose"));
+    assert_eq!(argus_in(home.path(), "verify run").code, 0);
+
+    let home = tempfile::tempdir().unwrap();
+    let told = run_in_little_memory(home.path(), "orchestration-memory");
+    assert!(told.contains(&format!("{threw} std::bad_alloc")), "{told}");
+    assert_eq!(argus_in(home.path(), "verify run").code, 0);
 }
 
 /// Nothing in the process can say anything any more: the parent says what it knows.
@@ -167,15 +201,7 @@ fn a_kernel_that_throws_or_runs_out_of_memory_fails_alone() {
     dump_is_whole(home.path(), "throw");
 
     let home = tempfile::tempdir().unwrap();
-    let line = format!(
-        "ulimit -v 4000000; exec {} run {} --case memory --dump-tensor -o run",
-        assert_cmd::cargo::cargo_bin!("argus").display(),
-        scene()
-    );
-    let ended =
-        std::process::Command::new("sh").args(["-c", &line]).current_dir(home.path()).output().unwrap();
-    let told = String::from_utf8_lossy(&ended.stderr);
-    assert_eq!(ended.status.code(), Some(1), "{told}");
+    let told = run_in_little_memory(home.path(), "memory");
     assert!(told.contains("the kernel threw an exception: std::bad_alloc"), "{told}");
     dump_is_whole(home.path(), "memory");
 }

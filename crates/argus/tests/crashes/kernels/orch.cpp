@@ -1,6 +1,9 @@
 // Three steps, one after the other; after the second the orchestration ends badly, if a case says so.
 #include <stdint.h>
 #include <stdlib.h>
+#include <string.h>
+
+#include <stdexcept>
 
 #include "pto_orchestration_api.h"
 
@@ -25,6 +28,13 @@ __attribute__((noinline)) static void end_badly() {
     }
 #elif defined(CRASH_ORCHESTRATION_STACK)
     zero = deeper(0) == 3;
+#elif defined(CRASH_ORCHESTRATION_MEMORY)
+    for (;;) {
+        char *block = new char[64 << 20];
+        memset(block, 1, 64 << 20);
+    }
+#elif defined(CRASH_ORCHESTRATION_THROW)
+    throw std::runtime_error("thrown on purpose");
 #endif
 }
 
