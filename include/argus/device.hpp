@@ -21,6 +21,12 @@
 #undef __out__
 #undef __tf__
 #undef AICORE
+#undef dcci
+#undef dsb
+#undef SINGLE_CACHE_LINE
+#undef ENTIRE_DATA_CACHE
+#undef CACHELINE_OUT
+#undef DSB_DDR
 #define __aicore__
 #define __gm__
 #define __ubuf__
@@ -95,6 +101,11 @@ constexpr int CACHELINE_ATOMIC = 3;
 }  // namespace defaults
 using namespace defaults;
 }  // namespace dcci_dst_t
+
+// The device's compiler knows them without their enumerations too.
+using cache_line_t::defaults::ENTIRE_DATA_CACHE;
+using cache_line_t::defaults::SINGLE_CACHE_LINE;
+using dcci_dst_t::defaults::CACHELINE_OUT;
 
 typedef int mem_dsb_t;
 constexpr mem_dsb_t DSB_DDR = 0;
