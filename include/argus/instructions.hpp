@@ -33,6 +33,10 @@ constexpr bool in_vec = T::Loc == pto::TileType::Vec;
 template <typename A, typename B>
 constexpr bool same_type = std::is_same_v<typename A::DType, typename B::DType>;
 
+template <typename D, typename S>
+constexpr bool widens = std::is_same_v<typename D::DType, float> &&
+                        (std::is_same_v<typename S::DType, half> || std::is_same_v<typename S::DType, bfloat16_t>);
+
 // Which 8-bit float a tile holds; the engine multiplies kinds 0 and 1.
 template <typename T>
 constexpr int float8_kind = 2;
@@ -211,8 +215,6 @@ ARGUS_UNARY(TABS)
 ARGUS_UNARY(TNEG)
 ARGUS_UNARY(TROWEXPAND)
 ARGUS_UNARY(TCOLEXPAND)
-ARGUS_UNARY(TCOLSUM)
-ARGUS_UNARY(TCOLMAX)
 #undef ARGUS_UNARY
 
 template <typename D, typename S, typename T>
@@ -250,6 +252,18 @@ ARGUS_REDUCE(TROWSUM)
 ARGUS_REDUCE(TROWMAX)
 ARGUS_REDUCE(TTRANS)
 #undef ARGUS_REDUCE
+
+// Small floats are reduced in their own type or in float.
+#define ARGUS_REDUCE_COLUMNS(NAME)                                                                                \
+    template <typename D, typename S>                                                                             \
+    inline RecordEvent NAME(D &dst, S &src, argus::Site at = argus::Site::here()) {                               \
+        static_assert(argus::in_vec<D> && argus::in_vec<S>, #NAME ": tiles are in Vec");                          \
+        static_assert(argus::same_type<D, S> || argus::widens<D, S>, #NAME ": tiles have one element type, or the destination holds floats"); \
+        return argus::issue(ARGUS_OP_##NAME, at, dst, src);                                                       \
+    }
+ARGUS_REDUCE_COLUMNS(TCOLSUM)
+ARGUS_REDUCE_COLUMNS(TCOLMAX)
+#undef ARGUS_REDUCE_COLUMNS
 
 // ---- moves on the core
 
