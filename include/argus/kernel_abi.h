@@ -16,7 +16,7 @@
 extern "C" {
 #endif
 
-#define ARGUS_KERNEL_ABI 1u
+#define ARGUS_KERNEL_ABI 2u
 
 #define ARGUS_MAX_TILES 6
 #define ARGUS_MAX_GLOBALS 2
@@ -180,6 +180,9 @@ typedef struct ArgusKernelTable {
      * for each row, at most so many rows and columns. Good until the next call on this thread. */
     const char *(*show_tile)(ArgusCore *core, const ArgusTile *tile, uint32_t rows, uint32_t cols);
     const char *(*show_tensor)(ArgusCore *core, const void *tensor, uint32_t rows, uint32_t cols);
+    /* The task is complete only when the 32-bit word at `addr` is at least `value`. For the end of a kernel; the place is
+     * the line that asked for it. ARGUS_DONE or ARGUS_HALTED. */
+    int32_t (*complete_when)(ArgusCore *core, uint64_t addr, int32_t value, const char *file, uint32_t file_length, uint32_t line);
 } ArgusKernelTable;
 
 /* What an object gives the engine. */

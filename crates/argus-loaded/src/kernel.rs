@@ -15,8 +15,8 @@ use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
 use argus_abi::args::{GLOBAL_CONTEXT_SLOT, LOCAL_CONTEXT_SLOT};
-use argus_abi::{FatalCode, KernelArgs, Tensor};
-use argus_tile::{Core, Fault, Kernel, KernelResult, Overrun};
+use argus_abi::{DType, FatalCode, KernelArgs, Tensor};
+use argus_tile::{Core, Fault, GlobalShape, Kernel, KernelResult, Overrun};
 
 use crate::object::{LoadError, Object};
 use crate::orchestration::{Level, Log};
@@ -30,8 +30,15 @@ const MESSAGE: usize = 512;
 const SIMULATED_UB: u64 = 512 * 1024;
 
 /// What objects are bound to.
-static TABLE: abi::Table =
-    abi::Table { size: size_of::<abi::Table>() as u32, abi: abi::ABI, issue, clock, show_tile, show_tensor };
+static TABLE: abi::Table = abi::Table {
+    size: size_of::<abi::Table>() as u32,
+    abi: abi::ABI,
+    issue,
+    clock,
+    show_tile,
+    show_tensor,
+    complete_when,
+};
 
 /// A kernel in a shared object.
 pub struct LoadedKernel {
@@ -107,6 +114,23 @@ struct Running<'a> {
     started: Option<Instant>,
 }
 
+impl Running<'_> {
+    /// What C++ is told, which knows no reasons.
+    fn answer(&mut self, result: Result<KernelResult, Box<dyn Any + Send>>) -> i32 {
+        match result {
+            Ok(Ok(())) => abi::DONE,
+            Ok(Err(fault)) => {
+                self.fault.get_or_insert(fault);
+                abi::HALTED
+            }
+            Err(panic) => {
+                self.panic.get_or_insert(panic);
+                abi::HALTED
+            }
+        }
+    }
+}
+
 impl Kernel for LoadedKernel {
     fn run(&self, core: &mut Core, args: &KernelArgs<'_>) -> KernelResult {
         let payload = args.payload();
@@ -172,17 +196,30 @@ extern "C" fn issue(core: *mut abi::Core, instruction: *const abi::Instruction) 
     // SAFETY: descriptors live on the kernel's stack until this returns.
     let instruction = unsafe { &*instruction };
     let result = catch_unwind(AssertUnwindSafe(|| issue::run(running.core, instruction)));
-    match result {
-        Ok(Ok(())) => abi::DONE,
-        Ok(Err(fault)) => {
-            running.fault.get_or_insert(fault);
-            abi::HALTED
-        }
-        Err(panic) => {
-            running.panic.get_or_insert(panic);
-            abi::HALTED
-        }
+    running.answer(result)
+}
+
+/// Slot `complete_when` of the table.
+extern "C" fn complete_when(
+    core: *mut abi::Core,
+    addr: u64,
+    value: i32,
+    file: *const c_char,
+    file_length: u32,
+    line: u32,
+) -> i32 {
+    if core.is_null() {
+        return abi::HALTED;
     }
+    // SAFETY: as in `issue`.
+    let running = unsafe { &mut *core.cast::<Running<'_>>() };
+    let core = &mut *running.core;
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        core.issue_from(decode::file(file, file_length), line);
+        let signal = core.global_raw(addr, DType::I32, GlobalShape::nd(1, 1))?;
+        core.complete_when(&signal, value)
+    }));
+    running.answer(result)
 }
 
 /// Slot `clock` of the table. It starts when the kernel first looks at it.

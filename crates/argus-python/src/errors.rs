@@ -171,7 +171,7 @@ impl From<RunError> for Refusal {
     fn from(error: RunError) -> Refusal {
         let hint = match &error {
             RunError::Config(_) | RunError::Injection(_) => return Refusal::new(Class::Usage, &error),
-            RunError::Stuck { .. } | RunError::OrchestrationStuck { .. } => {
+            RunError::Stuck { .. } | RunError::NotNotified { .. } | RunError::OrchestrationStuck { .. } => {
                 Some("timeout=SECONDS allows more time without progress".to_owned())
             }
             _ => None,

@@ -180,6 +180,11 @@ pub enum RunError {
         stall: Box<Stall>,
     },
     #[error(
+        "fatal {code}: no task completed for {limit:?}; {site} has ended, but {waits}",
+        code = FatalCode::SchedulerTimeout
+    )]
+    NotNotified { site: KernelSite, waits: Box<str>, limit: Duration, stall: Box<Stall> },
+    #[error(
         "fatal {code}: deadlock: {left} of {total} tasks wait for each other and can never start",
         code = FatalCode::SchedulerTimeout
     )]
@@ -224,6 +229,7 @@ impl RunError {
     pub fn stall(&self) -> Option<&Stall> {
         match self {
             RunError::Stuck { stall, .. }
+            | RunError::NotNotified { stall, .. }
             | RunError::Deadlock { stall, .. }
             | RunError::OrchestrationStuck { stall, .. } => Some(stall),
             _ => None,
@@ -235,9 +241,10 @@ impl RunError {
         match self {
             RunError::Fatal(fatal) => Some(fatal.code),
             RunError::KernelFault { fault, .. } => fault.code,
-            RunError::Stuck { .. } | RunError::Deadlock { .. } | RunError::OrchestrationStuck { .. } => {
-                Some(FatalCode::SchedulerTimeout)
-            }
+            RunError::Stuck { .. }
+            | RunError::NotNotified { .. }
+            | RunError::Deadlock { .. }
+            | RunError::OrchestrationStuck { .. } => Some(FatalCode::SchedulerTimeout),
             _ => None,
         }
     }

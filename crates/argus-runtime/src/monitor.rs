@@ -19,7 +19,9 @@ use crate::schedule::outcome::last_instruction;
 
 /// How often progress is looked at. The end of a run is noticed at once, not at the next look.
 const TICK: Duration = Duration::from_millis(20);
-/// How long kernels that were told to stop may take to reach a tile instruction.
+/// Looks without any progress after which another thread may help.
+const IDLE_LOOKS: u32 = 2;
+/// How long kernels that were told to stop may take to reach a tile instruction, and a handler of crashes to its end.
 const GRACE: Duration = Duration::from_secs(1);
 
 /// How a run ended.
@@ -53,6 +55,7 @@ fn watch(scheduler: &Scheduler, limit: Duration, interrupt: &AtomicBool) -> Ende
     let mut progress = Progress::now(scheduler);
     // Since the last progress; begun when a look finds none, because it costs some system calls.
     let mut chance: Option<Opportunity> = None;
+    let mut idle_looks = 0;
     let mut stuck_core = None;
     // Threads that crashed and stay in their handlers.
     let mut lost = 0;
@@ -66,9 +69,12 @@ fn watch(scheduler: &Scheduler, limit: Duration, interrupt: &AtomicBool) -> Ende
                 orchestrated: scheduler.is_orchestrated(),
             });
             if let Some(crash) = page.crash() {
-                if lost == 0 && !page.crash_is_whole() {
-                    // Its handler is still walking the stack; if that fails, the next look takes what there is.
-                    scheduler.outcome.wait(TICK);
+                if lost == 0 {
+                    // Its handler may still be walking the stack; if that fails, there is no more than this.
+                    let walk = Opportunity::start();
+                    while !page.crash_is_whole() && walk.so_far() < GRACE && !scheduler.outcome.wait(TICK) {
+                        page.beat();
+                    }
                 }
                 lost = 1;
                 scheduler.end(Some(crashed(scheduler, page.crash().unwrap_or(crash))));
@@ -91,17 +97,27 @@ fn watch(scheduler: &Scheduler, limit: Duration, interrupt: &AtomicBool) -> Ende
         if now != progress || capturing {
             progress = now;
             chance = None;
-        } else if chance.get_or_insert_with(Opportunity::start).so_far() >= limit {
+            idle_looks = 0;
+            continue;
+        }
+        idle_looks += 1;
+        if idle_looks % IDLE_LOOKS == 0 && scheduler.lacks_a_thread() {
+            scheduler.crew.reinforce(scheduler.cores.cells().count());
+        }
+        if chance.get_or_insert_with(Opportunity::start).so_far() >= limit {
             stuck_core = scheduler.cores.cells().find(|(_, cell)| cell.activity.current().is_some());
             let site = stuck_core.and_then(|(core, _)| site_of(scheduler, core));
             let place = stuck_core.map_or(Place::Orchestration, |(core, _)| Place::Core(core as u32));
             let stack = page.map(|page| page.stack_at(place)).unwrap_or_default();
             let (frames, stall) = (authors(resolve(&stack)).into(), stall(scheduler));
-            scheduler.end(Some(match site {
-                Some(site) => {
+            scheduler.end(Some(match (site, scheduler.deferrals.first()) {
+                (Some(site), _) => {
                     RunError::Stuck { site, at: Box::default(), limit, abandoned: false, frames, stall }
                 }
-                None => RunError::OrchestrationStuck { limit, frames, stall },
+                (None, Some((site, waits))) => {
+                    RunError::NotNotified { site, waits: waits.into(), limit, stall }
+                }
+                (None, None) => RunError::OrchestrationStuck { limit, frames, stall },
             }));
         }
     }
@@ -171,7 +187,8 @@ fn stall(scheduler: &Scheduler) -> Box<Stall> {
     let first = on_cores.first().copied();
     on_cores.dedup_by_key(|(task, _)| *task);
     let (completed, submitted) = (scheduler.completed(), scheduler.submitted());
-    let (running, in_flight) = (on_cores.len() as u64, scheduler.in_flight());
+    let running = (on_cores.len() + scheduler.deferrals.count()) as u64;
+    let in_flight = scheduler.in_flight();
     let ready = in_flight.saturating_sub(running);
     let waiting = submitted.saturating_sub(completed).saturating_sub(in_flight.max(running));
     let orchestrator_done = scheduler.is_orchestrated();

@@ -16,6 +16,7 @@ pub mod condition;
 pub mod control_thread;
 pub mod cores;
 pub mod crew;
+pub mod deferrals;
 pub mod hooks;
 pub mod outcome;
 pub mod task;
@@ -42,6 +43,7 @@ use clock::Clock;
 use control_thread::{ControlSignals, ControlThread};
 use cores::{CoreBits, Cores, Dispatch};
 use crew::Crew;
+use deferrals::Deferrals;
 use hooks::Hooks;
 use outcome::Outcome;
 use task::{Shape, Task, Work};
@@ -87,6 +89,7 @@ pub struct Scheduler {
     pub rings: Vec<Ring>,
     pub queues: Queues,
     pub signals: Vec<ControlSignals>,
+    pub deferrals: Deferrals,
     pub bell: Bell,
     pub outcome: Outcome,
     pub crew: Crew,
@@ -127,6 +130,7 @@ impl Scheduler {
             kernels,
             rings,
             queues: Queues::default(),
+            deferrals: Deferrals::default(),
             bell: Bell::default(),
             outcome: Outcome::new(stop),
             crew,
@@ -341,6 +345,18 @@ impl Scheduler {
         self.bell.ring();
     }
 
+    /// Whether a thread that looked for work now would find some. If none does, all of them may be in kernels that wait
+    /// for just that.
+    pub fn lacks_a_thread(&self) -> bool {
+        let Queues { aic, aiv, mix, cohorts, pure } = &self.queues;
+        let ready = [aic, aiv, mix, cohorts].iter().any(|queue| !queue.is_empty());
+        let unread = || self.runnable.iter().any(|core| self.cores.cell(core).activity.current().is_none());
+        !pure.is_empty()
+            || self.signals.iter().any(|signals| !signals.reported.is_empty())
+            || (ready && self.signals.iter().any(ControlSignals::has_idle_cores))
+            || unread()
+    }
+
     /// Runs one kernel on some core that has an unread token. True if there was one.
     fn run_one(&self, worker: usize) -> bool {
         // Workers start at different cores so that they rarely meet.
@@ -404,6 +420,7 @@ impl Scheduler {
         IN_KERNEL.set(true);
         let result = catch_unwind(AssertUnwindSafe(|| entry.kernel.run(machine, &args)));
         IN_KERNEL.set(false);
+        let deferred = machine.take_deferred();
         argus_child::enter(before);
         if let Some(page) = page {
             page.end(core);
@@ -420,7 +437,12 @@ impl Scheduler {
             block,
         };
         match result {
-            Ok(Ok(())) => return true,
+            Ok(Ok(())) => {
+                if !deferred.is_empty() {
+                    self.deferrals.register(task.id, &site(), deferred);
+                }
+                return true;
+            }
             Ok(Err(fault)) if fault.kind == FaultKind::Stopped => self.outcome.note_stopped(core, &fault),
             Ok(Err(fault)) => self.end(Some(RunError::KernelFault { site: site(), fault })),
             Err(panic) => {
@@ -486,6 +508,7 @@ impl Scheduler {
         for queue in [aic, aiv, mix, cohorts, pure] {
             queue.clear();
         }
+        self.deferrals.clear();
         for ring in &self.rings {
             ring.clear();
         }

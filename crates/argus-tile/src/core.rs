@@ -8,6 +8,7 @@ use argus_abi::{CoreType, Member};
 use argus_chip::CoreSizes;
 use argus_gm::{Fill, GlobalMemory, MemoryError, Window};
 
+use crate::deferred::Deferred;
 use crate::fault::Fault;
 use crate::kernel::KernelResult;
 use crate::log::{InstrLog, LogEntry};
@@ -51,6 +52,8 @@ pub struct Core {
     pub(crate) near: [Option<Window>; NEAR],
     /// Where the kernel's source stands, if Rust's own call sites are not it.
     site: Option<ForeignSite>,
+    /// What the running kernel's task is to wait for when the kernel has ended.
+    pub(crate) deferred: Vec<Deferred>,
 }
 
 /// A use of UB beyond its end.
@@ -86,6 +89,7 @@ impl Core {
             observer: None,
             near: Default::default(),
             site: None,
+            deferred: Vec::new(),
         }
     }
 
@@ -98,6 +102,7 @@ impl Core {
         self.flags = Flags::default();
         self.near = Default::default();
         self.site = None;
+        self.deferred.clear();
         self.status.begin_kernel();
     }
 

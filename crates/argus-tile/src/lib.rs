@@ -64,13 +64,14 @@
 //! | `movement` | moves on the core |
 //! | `pipe`, `exchange` | tiles between the cores of a cluster |
 //! | `sync` | flags, barriers, cache maintenance |
-//! | `signal` | signals and copies between ranks |
+//! | `signal`, `deferred` | signals and copies between ranks, tasks that complete later |
 //! | `opcode`, `log`, `observe`, `status`, `fault`, `site` | what others learn of it |
 
 mod broadcast;
 mod columns;
 mod convert;
 mod core;
+mod deferred;
 mod elementwise;
 mod exchange;
 mod fault;
@@ -105,6 +106,7 @@ mod transfer;
 
 pub use crate::convert::{RoundMode, Saturation};
 pub use crate::core::{Core, CoreConfig, Overrun};
+pub use crate::deferred::Deferred;
 pub use crate::fault::{Fault, FaultKind, Particulars};
 pub use crate::gather::MaskPattern;
 pub use crate::global::{Global, GlobalLayout, GlobalShape};

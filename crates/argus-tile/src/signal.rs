@@ -44,7 +44,7 @@ pub enum WaitFor {
 
 impl WaitFor {
     /// As C writes it.
-    fn sign(self) -> &'static str {
+    pub(crate) fn sign(self) -> &'static str {
         match self {
             WaitFor::Equal => "==",
             WaitFor::NotEqual => "!=",
@@ -55,7 +55,7 @@ impl WaitFor {
         }
     }
 
-    fn holds(self, word: i32, value: i32) -> bool {
+    pub(crate) fn holds(self, word: i32, value: i32) -> bool {
         match self {
             WaitFor::Equal => word == value,
             WaitFor::NotEqual => word != value,
@@ -173,7 +173,7 @@ fn log_copy(opcode: Opcode, pipe: Pipe, dst: &Global, src: &Global, caller: Call
         .bytes(elements.saturating_mul(dst.dtype().size() as u64))
 }
 
-fn check_words(name: &'static str, signal: &Global) -> KernelResult {
+pub(crate) fn check_words(name: &'static str, signal: &Global) -> KernelResult {
     if signal.dtype() == DType::I32 {
         return Ok(());
     }
@@ -181,7 +181,7 @@ fn check_words(name: &'static str, signal: &Global) -> KernelResult {
     Err(Fault::new(FaultKind::WrongType, text).operand(name))
 }
 
-fn word(signal: &Global, offset: u64) -> Result<i32, Fault> {
+pub(crate) fn word(signal: &Global, offset: u64) -> Result<i32, Fault> {
     let mut bytes = [0; 4];
     signal
         .window()

@@ -43,7 +43,9 @@ impl Site {
     pub fn new(error: &RunError) -> Site {
         let (site, fault, signal) = match error {
             RunError::KernelFault { site, fault } => (Some(site), Some(fault), None),
-            RunError::KernelPanic { site, .. } | RunError::Stuck { site, .. } => (Some(site), None, None),
+            RunError::KernelPanic { site, .. }
+            | RunError::Stuck { site, .. }
+            | RunError::NotNotified { site, .. } => (Some(site), None, None),
             RunError::Crashed(crashed) => (crashed.site.as_ref(), None, crashed.crash.cause.signal_name()),
             _ => (None, None, None),
         };

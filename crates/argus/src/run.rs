@@ -243,7 +243,7 @@ fn explained(failure: Failure) -> Failure {
                 .blamed_on_usage()
                 .hint(chip.map(|chip| format!("{} has {}", chip.name, chip.control_threads)))
         }
-        RunError::Stuck { .. } | RunError::OrchestrationStuck { .. } => {
+        RunError::Stuck { .. } | RunError::NotNotified { .. } | RunError::OrchestrationStuck { .. } => {
             failure.also("--timeout SECONDS allows more time without progress".into())
         }
         RunError::Fatal(ref fatal) if fatal.code == FatalCode::ScopeDeadlock => {

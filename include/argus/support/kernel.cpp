@@ -19,8 +19,8 @@ namespace {
 // A completion that is none: the reference's number for it.
 constexpr int32_t COMPLETION_INVALID = 101;
 
-// Waits for what the kernel left behind. A chip would take the next task meanwhile; here the core waits, so that what
-// waits in vain is found as for any other wait. The code that ends the run, or 0.
+// Hands on what the kernel left behind: its task waits for it, while the core takes the next one. The code that ends the
+// run, or 0.
 int32_t settle(const Deferred &left) {
     if (left.error != 0) {
         return left.error > 0 ? left.error : COMPLETION_INVALID;
@@ -30,9 +30,11 @@ int32_t settle(const Deferred &left) {
         if (entry.completion_type != COUNTER_REACHED || entry.addr == 0 || entry.addr % sizeof(int32_t) != 0) {
             return COMPLETION_INVALID;
         }
-        constexpr uint8_t int32 = 2, nd = 0, at_least = 3;  // DataType, pto::Layout, pto::comm::WaitCmp
-        const ArgusGlobal counter = {entry.addr, {1, 1, 1, 1, 1}, {1, 1, 1, 1, 1}, int32, nd, {}};
-        Issue(ARGUS_OP_TWAIT, left.at).global(counter).option(static_cast<int32_t>(entry.expected_value)).option(at_least).run();
+        const Site &at = left.at;
+        const int32_t value = static_cast<int32_t>(entry.expected_value);
+        if (engine->complete_when(core, entry.addr, value, at.file, at.length, at.line) != ARGUS_DONE) {
+            throw Halt();
+        }
     }
     return 0;
 }

@@ -4,7 +4,7 @@ use std::ffi::c_char;
 
 use argus_abi::Tensor;
 
-pub const ABI: u32 = 1;
+pub const ABI: u32 = 2;
 pub const MAX_TILES: usize = 6;
 pub const MAX_GLOBALS: usize = 2;
 pub const MAX_SCALARS: usize = 4;
@@ -94,6 +94,14 @@ pub struct Table {
     pub show_tile: extern "C" fn(core: *mut Core, tile: *const Tile, rows: u32, cols: u32) -> *const c_char,
     pub show_tensor:
         extern "C" fn(core: *mut Core, tensor: *const Tensor, rows: u32, cols: u32) -> *const c_char,
+    pub complete_when: extern "C" fn(
+        core: *mut Core,
+        addr: u64,
+        value: i32,
+        file: *const c_char,
+        file_length: u32,
+        line: u32,
+    ) -> i32,
 }
 
 pub type Call =

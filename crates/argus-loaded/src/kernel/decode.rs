@@ -2,6 +2,7 @@
 //! addresses are checked here, shapes and ranges by the engine.
 #![allow(unsafe_code)]
 
+use std::ffi::c_char;
 use std::mem::MaybeUninit;
 
 use argus_abi::DType;
@@ -277,9 +278,14 @@ fn tile_into(raw: &abi::Tile, slot: &mut MaybeUninit<Tile>) -> Result<(), BadTil
 
 /// The name of the source file that an instruction stands in.
 pub(super) fn file_of(raw: &abi::Instruction) -> &'static [u8] {
-    if raw.file.is_null() {
+    file(raw.file, raw.file_length)
+}
+
+/// The name of a source file, as objects give it.
+pub(super) fn file(name: *const c_char, length: u32) -> &'static [u8] {
+    if name.is_null() {
         return b"(unknown)";
     }
     // SAFETY: the name is a literal of the object, which is never unloaded; its length was taken from it.
-    unsafe { std::slice::from_raw_parts(raw.file.cast(), raw.file_length as usize) }
+    unsafe { std::slice::from_raw_parts(name.cast(), length as usize) }
 }

@@ -1,8 +1,5 @@
 //! Tasks that are complete only when a word in memory says so, as kernels ask for it.
 
-use std::thread;
-use std::time::Duration;
-
 use argus_abi::FatalCode;
 
 use crate::compile::compile_text;
@@ -27,42 +24,38 @@ extern "C" __aicore__ __attribute__((always_inline)) void kernel_entry(__gm__ in
 }
 
 #[test]
-fn a_task_is_complete_when_its_counter_is_reached() {
+fn a_kernel_returns_and_leaves_what_its_task_waits_for() {
     let dir = tempfile::tempdir().unwrap();
-    let text =
-        kernel("out[0] = async_ctx_is_deferred(ctx); save_expected_notification_counter(ctx, out + 4, 3);");
+    let text = kernel(
+        "out[0] = async_ctx_is_deferred(ctx);
+    save_expected_notification_counter(ctx, out + 4, 3);",
+    );
     let object = compile_text(dir.path(), &text).unwrap();
     let mut rig = Rig::new();
     let out = rig.buffer(64);
-    let memory = rig.memory.clone();
-    thread::scope(|scope| {
-        let running = scope.spawn(|| rig.run(&object, &[out]));
-        let mut begun = [0; 4];
-        while begun == [0; 4] {
-            memory.read(out, &mut begun).unwrap();
-            thread::yield_now();
-        }
-        // Not a proof that it waits: a kernel that does not is found below, where nothing ever comes.
-        memory.write(out + 16, &2i32.to_le_bytes()).unwrap();
-        thread::sleep(Duration::from_millis(5));
-        assert!(!running.is_finished());
-        memory.write(out + 16, &3i32.to_le_bytes()).unwrap();
-        running.join().unwrap().unwrap();
-    });
+    rig.run(&object, &[out]).unwrap();
+    assert_eq!(rig.words(out, 1), [1]);
+    let [condition] = &rig.core.take_deferred()[..] else { panic!("one condition") };
+    for (word, holds) in [(2i32, false), (3, true), (4, true)] {
+        rig.memory.write(out + 16, &word.to_le_bytes()).unwrap();
+        assert_eq!(condition.holds().unwrap(), holds, "{word}");
+    }
+    // Who waits in vain is told what for, with the line that asked for it.
+    rig.memory.write(out + 16, &1i32.to_le_bytes()).unwrap();
+    let line = text.lines().position(|line| line.contains("save_expected")).unwrap() + 1;
+    let told = condition.to_string();
+    assert!(told.starts_with("its completion waits for a signal >= 3, which is 1 ("), "{told}");
+    assert!(told.ends_with(&format!("kernel.cpp:{line})")), "{told}");
 }
 
 #[test]
-fn a_counter_that_never_comes_is_named_with_the_line_that_asked_for_it() {
+fn a_counter_that_is_not_in_memory_is_a_fault_at_the_line_that_asked_for_it() {
     let dir = tempfile::tempdir().unwrap();
-    let text = kernel("save_expected_notification_counter(ctx, out + 4, 3);");
+    let text = kernel("save_expected_notification_counter(ctx, (void *)64, 3);");
     let object = compile_text(dir.path(), &text).unwrap();
     let mut rig = Rig::new();
     let out = rig.buffer(64);
-    let stop = rig.stopper();
-    let fault = thread::scope(|scope| {
-        scope.spawn(stop);
-        rig.run(&object, &[out]).unwrap_err()
-    });
+    let fault = rig.run(&object, &[out]).unwrap_err();
     let line = text.lines().position(|line| line.contains("save_expected")).unwrap() as u32 + 1;
     let at = fault.location.unwrap();
     assert!(at.file().ends_with("kernel.cpp") && at.line() == line, "{fault}");

@@ -51,6 +51,8 @@ impl Device {
             let (kernels, crew) = (kernels.clone(), Crew::new(this.clone()));
             Scheduler::new(cores, kernels, Vec::new(), vec![None], Arc::clone(&stop), crew, None)
         });
+        // Who would have notified it is not there.
+        scheduler.deferrals.ignore();
         let started = Instant::now();
         let Alone { id, launch, args } = task;
         let parts = (launch.blocks * launch.member_count()) as usize;

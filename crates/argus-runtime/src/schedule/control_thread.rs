@@ -42,6 +42,10 @@ pub struct ControlSignals {
 }
 
 impl ControlSignals {
+    pub fn has_idle_cores(&self) -> bool {
+        self.idle.iter().any(|idle| idle.load(Ordering::Relaxed) > 0)
+    }
+
     fn idle_cores(&self, core_type: CoreType) -> u32 {
         self.idle[core_type as usize].load(Ordering::Relaxed)
     }
@@ -113,6 +117,10 @@ impl ControlThread {
     /// One round: completions first, then new work. True if anything happened.
     pub fn step(&mut self, scheduler: &Scheduler) -> bool {
         let mut progress = self.harvest(scheduler);
+        for task in scheduler.deferrals.take_complete() {
+            self.finish(scheduler, &task);
+            progress = true;
+        }
         while let Some(task) = scheduler.queues.pure.pop() {
             self.finish(scheduler, &task);
             progress = true;
@@ -149,7 +157,7 @@ impl ControlThread {
             }
             for task in [first, second].into_iter().flatten() {
                 progress = true;
-                if task.finish_sub_task() {
+                if task.finish_sub_task() && !scheduler.deferrals.holds_back(&task) {
                     self.finish(scheduler, &task);
                 }
             }

@@ -21,6 +21,8 @@ const SPINS: u32 = 64;
 const YIELDS: u32 = 2;
 /// No wake-up is ever lost, so this only bounds the damage of a mistake.
 const LONGEST_SLEEP: Duration = Duration::from_millis(50);
+/// Nobody rings when a word in memory changes, so who waits for one looks again after this.
+const BETWEEN_LOOKS: Duration = Duration::from_micros(50);
 
 pub struct Crew {
     scheduler: Weak<Scheduler>,
@@ -90,6 +92,15 @@ impl Crew {
         }
     }
 
+    /// Called when nothing moves although there is work: kernels may wait for other cores without anybody knowing. More
+    /// threads than cores are of no use.
+    pub fn reinforce(&self, cores: usize) {
+        if self.hired.load(Ordering::Relaxed) <= cores {
+            // Without another thread the run may still go on.
+            _ = self.hire(|_, _| ());
+        }
+    }
+
     /// Called before a kernel that may wait for a partner: a thread must be free to run that partner.
     pub fn enter_waiting_kernel(&self) -> Waiting<'_> {
         if self.threads.enter_waiting() {
@@ -141,18 +152,22 @@ impl Drop for Waiting<'_> {
 impl Scheduler {
     /// Works until the run has ended.
     pub fn work(&self, worker: usize) {
-        self.work_and_sleep(worker, || false, |ticket| self.bell.sleep(ticket, LONGEST_SLEEP));
+        self.work_and_sleep(worker, || false, |ticket| self.bell.sleep(ticket, self.longest_sleep()));
     }
 
     /// Works until the run has ended or `done` says so; `done` may change whenever a task completes.
     pub fn work_until(&self, worker: usize, done: impl Fn() -> bool) {
         self.work_and_sleep(worker, &done, |ticket| {
-            self.bell.sleep_until_news(ticket, LONGEST_SLEEP);
+            self.bell.sleep_until_news(ticket, self.longest_sleep());
             // The ring may have meant work, which this thread leaves to others if it is done.
             if done() {
                 self.bell.ring();
             }
         });
+    }
+
+    fn longest_sleep(&self) -> Duration {
+        if self.deferrals.is_empty() { LONGEST_SLEEP } else { BETWEEN_LOOKS }
     }
 
     /// A panic of the scheduler itself leaves locks poisoned and tasks half-done: nothing can go on after it, so it ends

@@ -18,3 +18,4 @@ mod runtimes;
 mod scopes;
 mod threads;
 mod timelines;
+mod waits;

@@ -42,7 +42,7 @@ fn sizes_offsets_and_numbers_are_those_of_the_c_header() {
             scalars, tiles, globals, pipe, result
         }
         Core as "ArgusCore" { sub_block_id, reserved }
-        Table as "ArgusKernelTable" { size, abi, issue, clock, show_tile, show_tensor }
+        Table as "ArgusKernelTable" { size, abi, issue, clock, show_tile, show_tensor, complete_when }
         Object as "ArgusKernelObject" { size, abi, call }
     };
     for (name, value) in [

@@ -37,6 +37,7 @@ enum Failure {
     SchedulerPanic { message: String },
     OrchestrationPanic { message: String },
     Stuck { site: KernelSite, at: Box<str>, limit: Duration, frames: Box<[Frame]>, stall: Box<Stall> },
+    NotNotified { site: KernelSite, waits: Box<str>, limit: Duration, stall: Box<Stall> },
     Deadlock { left: u64, total: u64, stall: Box<Stall> },
     OrchestrationStuck { limit: Duration, frames: Box<[Frame]>, stall: Box<Stall> },
     Other { message: String },
@@ -132,6 +133,9 @@ fn failure(error: RunError) -> Failure {
         RunError::Stuck { site, at, limit, abandoned: _, frames, stall } => {
             Failure::Stuck { site, at, limit, frames, stall }
         }
+        RunError::NotNotified { site, waits, limit, stall } => {
+            Failure::NotNotified { site, waits, limit, stall }
+        }
         RunError::Deadlock { left, total, stall } => Failure::Deadlock { left, total, stall },
         RunError::OrchestrationStuck { limit, frames, stall } => {
             Failure::OrchestrationStuck { limit, frames, stall }
@@ -162,6 +166,9 @@ fn error(failure: Failure) -> RunError {
         Failure::OrchestrationPanic { message } => RunError::OrchestrationPanic { message },
         Failure::Stuck { site, at, limit, frames, stall } => {
             RunError::Stuck { site, at, limit, abandoned: false, frames, stall }
+        }
+        Failure::NotNotified { site, waits, limit, stall } => {
+            RunError::NotNotified { site, waits, limit, stall }
         }
         Failure::Deadlock { left, total, stall } => RunError::Deadlock { left, total, stall },
         Failure::OrchestrationStuck { limit, frames, stall } => {
