@@ -1,4 +1,5 @@
-"""Prints what each expression gives, one JSON line for each: with torch where it is installed, with the stand-in elsewhere."""
+"""Prints what each expression and each line of statements gives, one JSON line for each: with torch where it is installed,
+with the stand-in elsewhere."""
 
 import json
 import sys
@@ -35,11 +36,20 @@ def shown(value):
     return value
 
 
+def value(line):
+    """Of an expression; of statements, what they leave in ``r``."""
+    if "; r = " not in line:
+        return eval(line, names())
+    left = names()
+    exec(line, left)
+    return left["r"]
+
+
 def main():
     path = Path(__file__).with_name("expressions.txt")
     for line in path.read_text().splitlines():
         try:
-            told = shown(eval(line, names()))
+            told = shown(value(line))
         except Exception as error:  # noqa: BLE001: what an expression ends with is its answer
             told = f"{type(error).__name__}"
             sys.stderr.write(f"{line}: {error}\n")

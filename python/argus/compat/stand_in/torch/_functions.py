@@ -287,11 +287,7 @@ def einsum(formula: str, *tensors: Tensor) -> Tensor:
 
 
 def topk(input: Tensor, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True) -> Any:
-    from torch._tensor import ValuesAndIndices
-
-    order = input.argsort(dim, descending=largest)._store
-    order = np.take(order, range(k), axis=dim)
-    return ValuesAndIndices(stored(np.take_along_axis(input._store, order, axis=dim), input.dtype), computed(order, types.int64))
+    return input.topk(k, dim, largest, sorted)
 
 
 def silu(input: Tensor) -> Tensor:

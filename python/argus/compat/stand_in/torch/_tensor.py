@@ -406,8 +406,15 @@ class Tensor:
 
     def argsort(self, dim: builtins.int = -1, descending: builtins.bool = False, **_: Any) -> Tensor:
         values = number(self, self.dtype)
-        order = np.argsort(-values if descending else values, axis=dim, kind="stable")
+        if descending:
+            # The complement, because a number without a sign has no negative.
+            values = -values if self.dtype.is_floating_point else ~values
+        order = np.argsort(values, axis=dim, kind="stable")
         return stored(np.asarray(order, dtype=np.int64), types.int64)
+
+    def topk(self, k: builtins.int, dim: builtins.int = -1, largest: builtins.bool = True, sorted: builtins.bool = True) -> Any:
+        order = self.argsort(dim, descending=largest).narrow(dim, 0, k)
+        return ValuesAndIndices(self.gather(dim, order), order)
 
     def unique(self, sorted: builtins.bool = True, return_inverse: builtins.bool = False, return_counts: builtins.bool = False) -> Any:
         found = np.unique(self._store, return_inverse=return_inverse, return_counts=return_counts)
