@@ -20,7 +20,7 @@ from argus.compat.missing import Missing
 activate()
 
 from simpler.worker import Worker  # noqa: E402
-from simpler_setup._flags import add_options  # noqa: E402
+from simpler_setup._flags import _validate_diagnostic_flags, add_options  # noqa: E402
 from simpler_setup._selection import allowed, check_platform  # noqa: E402
 from simpler_setup.parallel_scheduler import device_range_to_list  # noqa: E402
 from simpler_setup.scene_test import SceneTestCase  # noqa: E402
@@ -87,19 +87,20 @@ def pytest_configure(config: Any) -> None:
         logging.addLevelName(engine.LEVELS[level.lower()], level)
     if config.getoption("log_level", default=None):
         engine.set_log_threshold(config.getoption("log_level"))
-    _check_options(config.getoption("--platform"), config.getoption("--device"))
+    _check_options(config)
     # One file that cannot be imported must not keep the others from running.
     config.option.continue_on_collection_errors = True
     if config.getoption("--generation"):
         os.environ[generation.VARIABLE] = config.getoption("--generation")
 
 
-def _check_options(platform: str | None, devices: str) -> None:
+def _check_options(config: Any) -> None:
     """What no test can run with is refused once, before the first of them."""
     try:
-        if platform is not None:
-            check_platform(platform)
-        device_range_to_list(devices)
+        if config.getoption("--platform") is not None:
+            check_platform(config.getoption("--platform"))
+        device_range_to_list(config.getoption("--device"))
+        _validate_diagnostic_flags(**vars(config.option))
     except ValueError as error:
         raise pytest.UsageError(str(error)) from None
 

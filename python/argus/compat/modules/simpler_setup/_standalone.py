@@ -11,7 +11,7 @@ from typing import Any
 
 from argus.compat import engine, generation
 from simpler.worker import Worker
-from simpler_setup._flags import Flags, add_options
+from simpler_setup._flags import Flags, _validate_diagnostic_flags, add_options
 from simpler_setup._selection import PLATFORMS, SelectionError, check, check_platform, parse_selectors, select
 from simpler_setup.parallel_scheduler import device_range_to_list
 
@@ -56,6 +56,7 @@ def main(module: Any, arguments: list[str]) -> int:
     try:
         device_range_to_list(options.device)
         check_platform(options.platform)
+        _validate_diagnostic_flags(**vars(options))
     except ValueError as error:
         return refuse(str(error))
     classes = scene_classes(module)

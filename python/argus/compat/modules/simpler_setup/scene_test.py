@@ -63,7 +63,7 @@ def scene_test(level: int = 2, runtime: str = "tensormap_and_ringbuffer", **extr
         cls._st_runtime = runtime
         for name, value in extra.items():
             setattr(cls, f"_st_{name}", value)
-        here = os.path.dirname(os.path.abspath(inspect.getfile(cls)))
+        here = os.path.dirname(os.path.abspath(_file_of(cls)))
         cls._st_directory = here
         _resolve_sources(cls, here)
         cls._st_generation = _generation_of(cls)
@@ -72,6 +72,18 @@ def scene_test(level: int = 2, runtime: str = "tensormap_and_ringbuffer", **extr
         return cls
 
     return decorate
+
+
+def _file_of(cls: Any) -> str:
+    """The file that defines a class."""
+    try:
+        return inspect.getfile(cls)
+    except TypeError:
+        # Its module was loaded by its path and is in no list of modules; its methods know where they are from.
+        methods = [value for value in vars(cls).values() if inspect.isfunction(value)]
+        if not methods:
+            raise
+        return str(methods[0].__code__.co_filename)
 
 
 def _resolve_sources(cls: Any, here: str) -> None:
@@ -245,7 +257,7 @@ class SceneTestCase:
         if not skip_golden:
             golden_args = test_args.clone()
             self.compute_golden(golden_args, params)
-        config = self._build_config(case.get("config"))
+        config = self._build_config(case.get("config") or {})
         config.enable_l2_swimlane = int(enable_l2_swimlane or enable_chip_swimlane)
         config.enable_dump_tensor = int(enable_dump_tensor or enable_dump_args)
         config.enable_pmu, config.enable_dep_gen = int(enable_pmu), bool(enable_dep_gen)
