@@ -18,6 +18,8 @@ import pytest
 HERE = Path(__file__).resolve().parent
 JUNE = "--dump-tensor --enable-dep-gen --enable-l2-swimlane --enable-pmu --enable-scope-stats"
 AUGUST = "--dump-args 2 --enable-dep-gen --enable-chip-swimlane --enable-pmu --enable-scope-stats"
+#: How many tests of ``scenes`` there are for a platform.
+TESTS = {"a2a3sim": 51, "a5sim": 43}
 
 
 def compat(arguments: str, outputs: Path, cwd: Path = HERE, python: str = sys.executable, **more: str) -> subprocess.CompletedProcess[str]:
@@ -39,19 +41,19 @@ def counted(done: subprocess.CompletedProcess[str]) -> dict[str, int]:
 def test_all_files_pass_through_pytest(flags: str, tmp_path: Path) -> None:
     done = compat(f"-m pytest -q -p no:cacheprovider scenes --platform a2a3sim --manual include {flags}", tmp_path)
     # Without flags the class that only looks at files has nothing to look at.
-    expected = {"passed": 33} if flags else {"passed": 32, "skipped": 1}
+    expected = {"passed": TESTS["a2a3sim"]} if flags else {"passed": TESTS["a2a3sim"] - 1, "skipped": 1}
     assert counted(done) == expected, done.stdout + done.stderr
 
 
 def test_four_workers_of_xdist_do_not_share_a_directory(tmp_path: Path) -> None:
     done = compat(f"-m pytest -q -p no:cacheprovider scenes -n 4 --platform a5sim --manual include {AUGUST}", tmp_path)
-    assert counted(done) == {"passed": 26}, done.stdout + done.stderr
+    assert counted(done) == {"passed": TESTS["a5sim"]}, done.stdout + done.stderr
     dumps = sorted(path.parent.parent.name for path in tmp_path.glob("*/argus/run.json"))
     # Prepared callables are run by their test, which captures nothing.
-    assert len(dumps) == len(set(dumps)) == 8
+    assert len(dumps) == len(set(dumps)) == 17
     for dump in dumps:
         run = json.loads((tmp_path / dump / "argus/run.json").read_text())
-        assert dump.startswith(f"{run['scene']}_{run['case']}_"), dump
+        assert dump.startswith(f"{run['scene']}_{run['case']}_".replace(" ", "_")), dump
 
 
 @pytest.mark.parametrize(
@@ -64,12 +66,17 @@ def test_four_workers_of_xdist_do_not_share_a_directory(tmp_path: Path) -> None:
         ("attention/test_paged_attention.py", "-p a2a3sim --manual include", ["CaseSmall1", "CaseVarSeq2"]),
         ("timing_slots/test_timing_slots.py", "-p a5sim --rounds 3", ["default"]),
         ("dfx_june/test_dfx_june.py", "-p a2a3sim -d 0-3 --skip-golden", ["default"] * 7),
+        ("settings/test_settings.py", "-p a5sim -x --max-parallel auto --sanitizer none --log-level error", ["rings", "no_config", "no_golden", "rings"]),
+        ("geometry/test_geometry.py", "-p a5sim --rounds 2", ["Default_a5sim"]),
+        ("products/test_products.py", "-p a2a3sim -c main --clone-protocol ssh --manual include", ["Few", "Many"]),
+        ("two_runtimes/test_two_runtimes.py", "-p a2a3sim", ["twice", "quarter", "default"]),
+        ("two_runtimes/test_two_runtimes.py", "-p a2a3sim --runtime host_build_graph --level 2", ["default"]),
     ],
 )
 def test_files_run_as_programs(path: str, arguments: str, cases: list[str], tmp_path: Path) -> None:
     done = compat(f"{Path(path).name} {arguments}", tmp_path, HERE / "scenes" / Path(path).parent)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert re.findall(r"::(\w+) (?:\.\.\. )?PASSED", done.stdout) == cases
+    assert [name.replace(" ", "_") for name in re.findall(r"::([\w ]+?) (?:\.\.\. )?PASSED", done.stdout)] == cases
     assert not list(tmp_path.iterdir()), "nothing is written without a flag"
 
 
@@ -138,6 +145,8 @@ def test_the_verdict_is_in_reports_for_machines(tmp_path: Path) -> None:
         ("vector/test_vector_example.py", "-p a2a3", 2, "ERROR: a2a3 is hardware; Argus simulates it as a2a3sim"),
         ("vector/test_vector_example.py", "-p a9sim", 2, "invalid choice: 'a9sim'"),
         ("vector/test_vector_example.py", "-p a2a3sim -d x", 2, "ERROR: 'x' is no device and no range of devices such as 4-7"),
+        ("vector/test_vector_example.py", "-p a2a3sim --enable-swimlane-overhead", 2,
+         "ERROR: --enable-swimlane-overhead needs --enable-chip-swimlane"),
         ("dfx_june/test_dfx_june.py", "-p a5sim", 2, "ERROR: No cases matched platform=a5sim (manual=exclude)"),
         ("vector/nothing.py", "-p a2a3sim", 2, "error: there is no file nothing.py"),
     ],
@@ -250,7 +259,8 @@ def test_functions_are_chosen_by_their_marks_and_levels(tmp_path: Path) -> None:
     for options, passed in (("", 4), ("--level 2", 3), ("--exclude-level 3", 3), ("--manual only", 2), ("--manual include --level 2", 5)):
         done = compat(f"-m pytest -q -p no:cacheprovider . --platform a2a3sim {options}", tmp_path, tmp_path)
         assert counted(done)["passed"] == passed, done.stdout
-    for option, says in (("--platform a2a3", "a2a3 is hardware; Argus simulates it as a2a3sim"), ("--device x", "'x' is no device")):
+    for option, says in (("--platform a2a3", "a2a3 is hardware; Argus simulates it as a2a3sim"), ("--device x", "'x' is no device"),
+                         ("--enable-swimlane-overhead", "--enable-swimlane-overhead needs")):
         refused = compat(f"-m pytest -q {option}", tmp_path, tmp_path)
         assert refused.returncode == 4 and f"ERROR: {says}" in refused.stderr, refused.stderr
 
@@ -289,12 +299,16 @@ def program() -> str:
 def test_argus_pytest_is_pytest_with_our_names(program: str, tmp_path: Path) -> None:
     def run(python: str, *arguments: str) -> subprocess.CompletedProcess[str]:
         environment = {**os.environ, "ARGUS_PYTHON": python, "ARGUS_OUTPUTS": str(tmp_path)}
-        command = [program, "pytest", "-q", "-p", "no:cacheprovider", *arguments]
+        command = [program, "pytest", *arguments, "-p", "no:cacheprovider"]
         return subprocess.run(command, cwd=HERE, env=environment, capture_output=True, text=True, check=False)
 
-    done = run(sys.executable, "scenes/vector", "--platform", "a5sim", "--manual", "only", "--dump-args", "2", "-n", "2")
+    done = run(sys.executable, "-q", "scenes/vector", "--platform", "a5sim", "--manual", "only", "--dump-args", "2", "-n", "2")
     assert done.returncode == 0 and counted(done) == {"passed": 1}, done.stdout + done.stderr
     assert len(list(tmp_path.glob("TestVectorExample_third_hit_*/args_dump/args_dump.json"))) == 1
+    # Options in front of the first file are pytest's too, also those that the tool itself has.
+    assert "test session starts" not in done.stdout
+    told = run(sys.executable, "-v", "--color", "yes", "scenes/vector", "--platform", "a5sim")
+    assert "test_vector_example.py::TestVectorExample::test_run \x1b[32mPASSED" in told.stdout, told.stdout + told.stderr
     # The exit code is pytest's own: 5 if nothing was collected.
     assert run(sys.executable, "scenes/vector", "--platform", "a5sim", "-k", "nothing").returncode == 5
     missing = run(str(tmp_path / "nowhere"), "scenes")
@@ -314,14 +328,16 @@ def test_the_dump_equals_that_of_the_same_scene_run_by_the_command_line(program:
 
 
 @pytest.mark.skipif(not os.environ.get("ARGUS_LONG"), reason="takes a Python with torch")
-def test_with_real_torch_the_same_tests_pass(tmp_path: Path) -> None:
-    python = os.environ.get("ARGUS_TORCH_PYTHON", "/usr/bin/python3")
-    has = subprocess.run([python, "-c", "import torch, pytest; assert not torch.__version__.endswith('argus')"], check=False, capture_output=True)
-    if has.returncode:
-        pytest.skip(f"{python} has no torch and pytest: `apt-get install python3-torch python3-pytest` gets them")
-    done = compat(f"-m pytest -q -p no:cacheprovider scenes --platform a2a3sim --manual include {JUNE}", tmp_path / "a", python=python)
-    assert counted(done) == {"passed": 33}, done.stdout + done.stderr
-    failed = compat("-m pytest -q -p no:cacheprovider scenes_failing --platform a2a3sim", tmp_path / "b", python=python)
+@pytest.mark.parametrize("more", ["", "-n 4"], ids=["one_process", "xdist"])
+def test_with_real_torch_the_same_tests_pass(more: str, tmp_path: Path) -> None:
+    python = os.environ.get("ARGUS_TORCH_PYTHON")
+    if not python:
+        pytest.skip("ARGUS_TORCH_PYTHON names no interpreter with torch: `cargo xtask long` does")
+    for platform, flags in (("a2a3sim", JUNE), ("a5sim", AUGUST)):
+        arguments = f"scenes {more} --platform {platform} --manual include {flags}"
+        done = compat(f"-m pytest -q -p no:cacheprovider {arguments}", tmp_path / platform, python=python)
+        assert counted(done) == {"passed": TESTS[platform]}, done.stdout + done.stderr
+    failed = compat(f"-m pytest -q -p no:cacheprovider scenes_failing {more} --platform a2a3sim", tmp_path / "f", python=python)
     assert counted(failed) == {"failed": 5, "passed": 1} and failed.stdout.count("first wrong task: 0x") >= 5, failed.stdout
 
 

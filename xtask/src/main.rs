@@ -28,8 +28,8 @@ Usage: cargo xtask COMMAND
   python  the interpreter of the tests, with its packages and this one, in target/python
   wheel   the Python package as a wheel, in target/wheels, tried in a fresh environment
   web     the page of `argus open`: whether its bundle is what its sources give, and its tests
-  long    what takes too long for every change: many random graphs, loom, memory, the scene matrix in full, the
-          fuzz targets built";
+  long    what takes too long for every change: many random graphs, loom, memory, the scene matrix in full, scene tests
+          with torch, the fuzz targets built";
 
 fn main() -> ExitCode {
     let arguments: Vec<String> = std::env::args().skip(1).collect();

@@ -12,8 +12,11 @@ use crate::step::{Result, root, run};
 
 /// The variable by which tests are told the interpreter.
 pub const VARIABLE: &str = "ARGUS_PYTHON";
+/// The variable by which tests are told an interpreter that has torch.
+pub const TORCH_VARIABLE: &str = "ARGUS_TORCH_PYTHON";
+const SYSTEM: &str = "/usr/bin/python3";
 /// The system's own Python may work where the first one in the path does not.
-const CANDIDATES: [&str; 2] = ["python3", "/usr/bin/python3"];
+const CANDIDATES: [&str; 2] = ["python3", SYSTEM];
 const STAMP: &str = "requirements.txt";
 
 /// The interpreter, with everything installed.
@@ -40,6 +43,33 @@ pub fn prepare() -> Result<PathBuf> {
         .arg(&requirements))?;
     fs::write(&stamp, wanted).map_err(|error| format!("cannot write {}: {error}", stamp.display()))?;
     Ok(interpreter)
+}
+
+/// An interpreter with torch: the one that the variable names, or the system's, for which torch comes as a package. None where
+/// there is none to be had, after saying what is left out.
+pub fn with_torch() -> Option<PathBuf> {
+    let python = std::env::var_os(TORCH_VARIABLE).map_or_else(|| PathBuf::from(SYSTEM), PathBuf::from);
+    if has_torch(&python) {
+        return Some(python);
+    }
+    let mut packages = vec!["install", "--yes", "--no-install-recommends"];
+    packages.extend(["python3-torch", "python3-numpy", "python3-pytest", "python3-pytest-xdist"]);
+    let installed = apt_get(&["update"]).and_then(|()| apt_get(&packages));
+    if installed.is_ok() && has_torch(Path::new(SYSTEM)) {
+        return Some(SYSTEM.into());
+    }
+    eprintln!(
+        "left out: the scene tests with torch. {} cannot import torch, numpy, pytest and xdist, and apt-get does not bring \
+         them; {TORCH_VARIABLE} names another interpreter",
+        python.display()
+    );
+    None
+}
+
+fn has_torch(python: &Path) -> bool {
+    let mut command = Command::new(python);
+    command.args(["-c", "import torch, numpy, pytest, xdist"]).stdout(Stdio::null()).stderr(Stdio::null());
+    command.status().is_ok_and(|status| status.success())
 }
 
 /// Builds the package and makes it importable in the environment, as it lies in the sources.

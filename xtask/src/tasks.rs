@@ -118,6 +118,12 @@ pub fn long() -> Result<()> {
     install_nextest()?;
     let mut tests = cargo(&["nextest", "run", "--release", "--profile", "long", "--workspace"]);
     tests.env(python::VARIABLE, &interpreter).env("ARGUS_LONG", "1").env("ARGUS_GRAPHS", "10000");
+    step("Python with torch", || {
+        if let Some(python) = python::with_torch() {
+            tests.env(python::TORCH_VARIABLE, python);
+        }
+        Ok(())
+    })?;
     step("every test at length, 10000 random graphs", || run(&mut tests))?;
     loom()?;
     memory()?;

@@ -104,7 +104,7 @@ pub fn main(scenes: impl IntoIterator<Item = Scene>) -> ExitCode {
         Ok(registry) => registry,
         Err(error) => return output::failed(&Failure::usage(error), false),
     };
-    let parsed = Cli::try_parse();
+    let parsed = Cli::try_parse_from(pytest::mark(std::env::args_os()));
     let cxx = parsed.as_ref().ok().and_then(|cli| cli.cxx.as_deref());
     if let Err(failure) = scene_files::add(&mut registry, cxx) {
         return output::failed(&failure, false);
