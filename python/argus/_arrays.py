@@ -105,19 +105,40 @@ def elements(value: Any, name: str, shape: tuple[int, ...]) -> bytes:
     return packed
 
 
-def torch_tensor(values: NDArray[Any], name: str | None) -> Any:
-    """A torch tensor with a copy of these values."""
+#: Types that torch reads out of plain numbers of the same size.
+_TORCH = {
+    "BFLOAT16": ("<i2", "bfloat16"),
+    "FP8E4M3FN": ("u1", "float8_e4m3fn"),
+    "FP8E8M0": ("u1", "float8_e8m0fnu"),
+    "UINT16": ("<i2", "uint16"),
+    "UINT32": ("<i4", "uint32"),
+    "UINT64": ("<i8", "uint64"),
+}
+
+
+def _torch_module() -> Any:
     try:
         import torch
     except ImportError as error:
         raise UsageError("torch is not installed", hint="pip install torch, or use record.numpy()") from error
-    copy = values.copy()
-    views = {"BFLOAT16": ("i2", "bfloat16"), "FP8E4M3FN": ("u1", "float8_e4m3fn"), "FP8E8M0": ("u1", "float8_e8m0fnu")}
+    return torch
+
+
+def torch_tensor(payload: Payload | bytes, name: str, shape: tuple[int, ...]) -> Any:
+    """A torch tensor with a copy of these bytes."""
+    torch, numpy = _torch_module(), numpy_module()
     if name == _PACKED:
-        return torch.from_numpy(copy.astype("f4"))
-    if name in views:
-        raw, kind = views[name]
-        if not hasattr(torch, kind):
-            raise UsageError(f"this torch has no {kind}", hint="record.numpy() gives it with a type of ml_dtypes")
-        return torch.from_numpy(copy.view(raw)).view(getattr(torch, kind))
-    return torch.from_numpy(copy)
+        return torch.from_numpy(array(payload, name, shape).astype("f4"))
+    plain, kind = _TORCH.get(name, (_PLAIN.get(name), None))
+    if kind is not None and not hasattr(torch, kind):
+        raise UsageError(f"this torch has no {kind}", hint="record.numpy() gives it as an array")
+    raw = numpy.frombuffer(payload, "u1") if isinstance(payload, bytes) else numpy.asarray(payload)
+    tensor = torch.from_numpy(raw.view(plain).reshape(shape).copy())
+    return tensor if kind is None else tensor.view(getattr(torch, kind))
+
+
+def torch_scalar(bits: int, name: str) -> Any:
+    """A scalar as a torch tensor without dimensions."""
+    plain = _TORCH.get(name, (_PLAIN.get(name), None))[0]
+    size = numpy_module().dtype(plain).itemsize
+    return torch_tensor(bits.to_bytes(8, "little")[:size], name, ())

@@ -91,7 +91,7 @@ def main() -> None:
         for words, dump in (("without files", 0), ("with a full dump", 2)):
             cpu, wall = measure(repetitions, dump)
             told = [f"{1000 * value:.1f}" for value in (min(cpu), statistics.median(cpu), min(wall), statistics.median(wall))]
-            print(f"{words}: CPU {told[0]} ms least, {told[1]} ms median; wall {told[2]} ms least, {told[3]} ms median")
+            print(f"  {words}: CPU {told[0]} ms least, {told[1]} ms median; wall {told[2]} ms least, {told[3]} ms median")
 
 
 if __name__ == "__main__":

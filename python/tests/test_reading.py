@@ -2,6 +2,7 @@
 
 import gc
 import json
+import os
 import re
 import struct
 import subprocess
@@ -298,12 +299,38 @@ def test_pages_for_notebooks_are_whole(dump):
     assert "heat map" in dump.filter(role="output")[0]._repr_html_()
 
 
-def test_torch_tensors_have_the_values(dump):
-    torch = pytest.importorskip("torch")
-    record = dump.filter(role="output")[0]
-    tensor = record.torch()
-    assert isinstance(tensor, torch.Tensor)
-    numpy.testing.assert_array_equal(tensor.float().numpy(), record.numpy().astype("f4"))
+SHOW_TORCH = """
+import json, sys, argus
+for name in sys.argv[2:]:
+    (record,) = argus.open(f"{sys.argv[1]}/{name}")
+    try:
+        tensor = record.torch()
+        told = [str(tensor.dtype), list(tensor.shape), bytes(tensor.clone().untyped_storage() if hasattr(tensor, "untyped_storage")
+                else tensor.clone().storage()._untyped()).hex()]
+    except argus.UsageError as error:
+        told = str(error)
+    print(json.dumps(told))
+"""
+
+
+@pytest.mark.skipif(not os.environ.get("ARGUS_TORCH_PYTHON"), reason="ARGUS_TORCH_PYTHON names no interpreter with torch")
+def test_tensors_of_torch_hold_the_same_bytes(tmp_path):
+    rng = numpy.random.default_rng(15)
+    names = [name for name in DTYPES if name != "fp4e2m1"]
+    payloads = {}
+    for name in names:
+        size = 2 if name == "bfloat16" else 1 if name.startswith("fp8") else numpy.dtype(DTYPES[name]).itemsize
+        payload = rng.integers(0, 256, 256 * size, "u1")
+        payloads[name] = (payload & 1 if name == "bool" else payload).tobytes()
+        made_by_hand(tmp_path / name, name, payloads[name], [16, 16])
+    command = [os.environ["ARGUS_TORCH_PYTHON"], "-c", SHOW_TORCH, str(tmp_path), *names]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    told = dict(zip(names, map(json.loads, done.stdout.splitlines()), strict=True))
+    for name in ("float32", "float16", "bfloat16", "int32", "int16", "int8", "uint8", "int64", "bool"):
+        assert told[name] == [f"torch.{name}", [16, 16], payloads[name].hex()], name
+    # What this torch has no type for is said.
+    for name, answer in told.items():
+        assert answer[1:] == [[16, 16], payloads[name].hex()] or answer.startswith("this torch has no "), name
 
 
 def test_the_package_is_imported_without_numpy():

@@ -23,6 +23,43 @@ impl Record {
     pub fn new(dump: &Arc<read::Dump>, index: usize) -> Record {
         Record { dump: Arc::clone(dump), record: dump.record(index) }
     }
+
+    /// The elements as `argus._arrays` makes them: by this function of a tensor, by that of a scalar.
+    fn elements<'py>(&self, py: Python<'py>, of_tensor: &str, of_scalar: &str) -> PyResult<Bound<'py, PyAny>> {
+        let arrays = py.import("argus._arrays")?;
+        let Some(dtype) = self.record.dtype else {
+            let message = format!("record {} has an element type that is not known", self.record.index);
+            let hint = "record.payload() gives its bytes";
+            return Err(errors::raise_text(py, Class::Payload, &message, Some(hint)));
+        };
+        if self.record.kind == Kind::Scalar {
+            let Some(Scalar::Bits(bits)) = self.record.scalar else {
+                let message = format!(
+                    "record {} is a scalar whose exact bits the dump does not have",
+                    self.record.index
+                );
+                return Err(errors::raise_text(
+                    py,
+                    Class::Payload,
+                    &message,
+                    Some("record.value gives what it has"),
+                ));
+            };
+            return arrays.getattr(of_scalar)?.call1((bits, dtype.name()));
+        }
+        let payload = self.payload(py)?;
+        if self.record.logical_bytes.is_some_and(|needed| needed != payload.len as u64) {
+            let message = format!(
+                "record {} has {} of its {} bytes",
+                self.record.index,
+                payload.len,
+                self.record.logical_bytes.unwrap_or_default()
+            );
+            let hint = "record.payload() gives the bytes that are there";
+            return Err(errors::raise_text(py, Class::Payload, &message, Some(hint)));
+        }
+        arrays.getattr(of_tensor)?.call1((payload, dtype.name(), self.shape(py)?))
+    }
 }
 
 #[pymethods]
@@ -155,45 +192,13 @@ impl Record {
     /// >>> array.shape, array.dtype.name, array.flags.writeable, float(array.min())
     /// ((16384,), 'float32', False, 42.0)
     fn numpy<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let arrays = py.import("argus._arrays")?;
-        let Some(dtype) = self.record.dtype else {
-            let message = format!("record {} has an element type that is not known", self.record.index);
-            let hint = "record.payload() gives its bytes";
-            return Err(errors::raise_text(py, Class::Payload, &message, Some(hint)));
-        };
-        if self.record.kind == Kind::Scalar {
-            let Some(Scalar::Bits(bits)) = self.record.scalar else {
-                let message = format!(
-                    "record {} is a scalar whose exact bits the dump does not have",
-                    self.record.index
-                );
-                return Err(errors::raise_text(
-                    py,
-                    Class::Payload,
-                    &message,
-                    Some("record.value gives what it has"),
-                ));
-            };
-            return arrays.getattr("scalar")?.call1((bits, dtype.name()));
-        }
-        let payload = self.payload(py)?;
-        if self.record.logical_bytes.is_some_and(|needed| needed != payload.len as u64) {
-            let message = format!(
-                "record {} has {} of its {} bytes",
-                self.record.index,
-                payload.len,
-                self.record.logical_bytes.unwrap_or_default()
-            );
-            let hint = "record.payload() gives the bytes that are there";
-            return Err(errors::raise_text(py, Class::Payload, &message, Some(hint)));
-        }
-        arrays.getattr("array")?.call1((payload, dtype.name(), self.shape(py)?))
+        self.elements(py, "array", "scalar")
     }
 
     /// The tensor as a torch tensor of its own memory: torch has no read-only tensors, and a write into a mapped file
     /// would end the process. Needs torch.
     fn torch<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        py.import("argus._arrays")?.getattr("torch_tensor")?.call1((self.numpy(py)?, self.dtype()))
+        self.elements(py, "torch_tensor", "torch_scalar")
     }
 
     fn __repr__(&self) -> String {
