@@ -126,11 +126,17 @@ def graph(directory: Path, with_tensors: bool) -> tuple[list[str], list[str], co
     return tasks, tensors, collections.Counter(plain(edge) for edge in told["edges"])
 
 
+def names(directory: Path) -> dict[str, Any]:
+    """The maps from numbers to names of kernels."""
+    return {path.name: json.loads(path.read_text()) for path in directory.glob("name_map_*.json")}
+
+
 def compare(case: Path, outcome: dict[str, Any], outputs: Path) -> None:
     """The files that a run wrote with those that were recorded."""
     if not has_artefacts(case):
         return
     (directory,) = outputs.glob(f"{outcome['test'].replace('::', '_')}_*")
+    assert names(directory) == names(case)
     if has_dump(case):
         with_inputs = case.relative_to(SCENES).parts[0] not in OTHER_INPUTS
         assert records(directory, with_inputs) == records(case, with_inputs)

@@ -333,7 +333,8 @@ class SceneTestCase:
             self._st_verdict = diagnose(self, error, label)
             raise
         finally:
-            if prefix is not None and (flags.swimlane or flags.dep_gen):
+            # June writes the names for the times alone, August for the graph too.
+            if prefix is not None and (flags.swimlane or (flags.dep_gen and self._st_generation == "august")):
                 self._write_name_map(prefix, _sanitize_for_filename(label))
             if prefix is not None:
                 self._write_views(prefix)
