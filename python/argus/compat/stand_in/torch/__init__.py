@@ -45,6 +45,8 @@ from torch._tensor import Size, Tensor  # noqa: F401
 
 __version__ = "0+argus"
 inf, nan, pi = numpy.inf, numpy.nan, numpy.pi
+#: The only layouts that arrays have here; functions take them without effect.
+contiguous_format, strided = "torch.contiguous_format", "torch.strided"
 
 
 def __getattr__(name: str):

@@ -10,7 +10,7 @@ import numpy as np
 
 from torch import _dtypes as types
 from torch._dtypes import dtype as dtype_
-from torch._tensor import Tensor, binary, computed, number, shape_of, stored, unary
+from torch._tensor import Tensor, binary, computed, lenient, number, shape_of, stored, unary
 
 _random = np.random.default_rng(67280421310721)
 
@@ -37,7 +37,8 @@ class Generator:
         return self
 
 
-def tensor(data: Any, dtype: dtype_ | None = None, **_: Any) -> Tensor:
+@lenient
+def tensor(data: Any, dtype: dtype_ | None = None) -> Tensor:
     if isinstance(data, Tensor):
         return data.clone().to(dtype or data.dtype)
     if isinstance(data, (list, tuple)) and data and isinstance(data[0], Tensor):
@@ -59,7 +60,8 @@ def is_tensor(value: Any) -> builtins.bool:
     return isinstance(value, Tensor)
 
 
-def full(size: Any, fill_value: Any, dtype: dtype_ | None = None, **_: Any) -> Tensor:
+@lenient
+def full(size: Any, fill_value: Any, dtype: dtype_ | None = None) -> Tensor:
     if dtype is None:
         dtype = types.float32 if isinstance(fill_value, float_) else types.bool if isinstance(fill_value, builtins.bool) else types.int64
     value = fill_value.item() if isinstance(fill_value, Tensor) else fill_value
@@ -70,34 +72,40 @@ def full(size: Any, fill_value: Any, dtype: dtype_ | None = None, **_: Any) -> T
 float_ = builtins.float
 
 
-def zeros(*size: Any, dtype: dtype_ | None = None, **_: Any) -> Tensor:
+@lenient
+def zeros(*sizes: Any, size: Any = (), dtype: dtype_ | None = None) -> Tensor:
     of = dtype or types.float32
-    return stored(np.zeros(shape_of(size), of.store), of)
+    return stored(np.zeros(shape_of(sizes or size), of.store), of)
 
 
 empty = zeros
 
 
-def ones(*size: Any, dtype: dtype_ | None = None, **_: Any) -> Tensor:
-    return full(shape_of(size), 1, dtype or types.float32)
+@lenient
+def ones(*sizes: Any, size: Any = (), dtype: dtype_ | None = None) -> Tensor:
+    return full(shape_of(sizes or size), 1, dtype or types.float32)
 
 
-def zeros_like(like: Tensor, dtype: dtype_ | None = None, **_: Any) -> Tensor:
+@lenient
+def zeros_like(like: Tensor, dtype: dtype_ | None = None) -> Tensor:
     return zeros(like.shape, dtype=dtype or like.dtype)
 
 
 empty_like = zeros_like
 
 
-def ones_like(like: Tensor, dtype: dtype_ | None = None, **_: Any) -> Tensor:
+@lenient
+def ones_like(like: Tensor, dtype: dtype_ | None = None) -> Tensor:
     return full(like.shape, 1, dtype or like.dtype)
 
 
-def full_like(like: Tensor, fill_value: Any, dtype: dtype_ | None = None, **_: Any) -> Tensor:
+@lenient
+def full_like(like: Tensor, fill_value: Any, dtype: dtype_ | None = None) -> Tensor:
     return full(like.shape, fill_value, dtype or like.dtype)
 
 
-def arange(*bounds: Any, dtype: dtype_ | None = None, start: Any = None, end: Any = None, step: Any = None, **_: Any) -> Tensor:
+@lenient
+def arange(*bounds: Any, dtype: dtype_ | None = None, start: Any = None, end: Any = None, step: Any = None) -> Tensor:
     if end is not None:
         bounds = (start or 0, end, step or 1)
     elif step is not None:
@@ -110,32 +118,39 @@ def arange(*bounds: Any, dtype: dtype_ | None = None, start: Any = None, end: An
 all_ = builtins.all
 
 
-def linspace(start: Any, end: Any, steps: builtins.int, dtype: dtype_ | None = None, **_: Any) -> Tensor:
+@lenient
+def linspace(start: Any, end: Any, steps: builtins.int, dtype: dtype_ | None = None) -> Tensor:
     return computed(np.linspace(start, end, steps), dtype or types.float32)
 
 
-def eye(n: builtins.int, m: builtins.int | None = None, dtype: dtype_ | None = None, **_: Any) -> Tensor:
+@lenient
+def eye(n: builtins.int, m: builtins.int | None = None, dtype: dtype_ | None = None) -> Tensor:
     return computed(np.eye(n, m), dtype or types.float32)
 
 
-def randn(*size: Any, dtype: dtype_ | None = None, generator: Generator | None = None, **_: Any) -> Tensor:
-    return computed(random_of(generator).standard_normal(shape_of(size), np.float32), dtype or types.float32)
+@lenient
+def randn(*sizes: Any, size: Any = (), dtype: dtype_ | None = None, generator: Generator | None = None) -> Tensor:
+    return computed(random_of(generator).standard_normal(shape_of(sizes or size), np.float32), dtype or types.float32)
 
 
-def rand(*size: Any, dtype: dtype_ | None = None, generator: Generator | None = None, **_: Any) -> Tensor:
-    return computed(random_of(generator).random(shape_of(size), np.float32), dtype or types.float32)
+@lenient
+def rand(*sizes: Any, size: Any = (), dtype: dtype_ | None = None, generator: Generator | None = None) -> Tensor:
+    return computed(random_of(generator).random(shape_of(sizes or size), np.float32), dtype or types.float32)
 
 
-def randn_like(like: Tensor, **_: Any) -> Tensor:
-    return randn(like.shape, dtype=like.dtype)
+@lenient
+def randn_like(like: Tensor, dtype: dtype_ | None = None) -> Tensor:
+    return randn(like.shape, dtype=dtype or like.dtype)
 
 
-def rand_like(like: Tensor, **_: Any) -> Tensor:
-    return rand(like.shape, dtype=like.dtype)
+@lenient
+def rand_like(like: Tensor, dtype: dtype_ | None = None) -> Tensor:
+    return rand(like.shape, dtype=dtype or like.dtype)
 
 
+@lenient
 def randint(
-    low: builtins.int, high: Any = None, size: Any = None, dtype: dtype_ | None = None, generator: Generator | None = None, **_: Any
+    low: builtins.int, high: Any = None, size: Any = None, dtype: dtype_ | None = None, generator: Generator | None = None
 ) -> Tensor:
     if size is None:
         low, high, size = 0, low, high
@@ -144,7 +159,8 @@ def randint(
     return computed(random_of(generator).integers(low, high, shape_of((size,))), dtype or types.int64)
 
 
-def randperm(n: builtins.int, dtype: dtype_ | None = None, generator: Generator | None = None, **_: Any) -> Tensor:
+@lenient
+def randperm(n: builtins.int, dtype: dtype_ | None = None, generator: Generator | None = None) -> Tensor:
     return computed(random_of(generator).permutation(n), dtype or types.int64)
 
 
@@ -176,7 +192,8 @@ def broadcast_to(input: Tensor, size: Any) -> Tensor:
     return input.expand(*shape_of((size,)))
 
 
-def scalar_tensor(value: Any, dtype: dtype_ | None = None, **_: Any) -> Tensor:
+@lenient
+def scalar_tensor(value: Any, dtype: dtype_ | None = None) -> Tensor:
     return tensor(value, dtype or types.float32)
 
 

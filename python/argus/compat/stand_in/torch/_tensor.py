@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import builtins
+import functools
 import math
 from collections import namedtuple
-from typing import Any, Iterator
+from typing import Any, Callable, Iterator, TypeVar
 
 import numpy as np
 
@@ -14,6 +15,21 @@ from torch._dtypes import dtype
 
 ValuesAndIndices = namedtuple("ValuesAndIndices", "values indices")
 _CPU = types.device()
+_Function = TypeVar("_Function", bound=Callable[..., Any])
+#: Keywords of torch that mean nothing for arrays of numpy. Any other one that a function does not know is an error.
+_WITHOUT_EFFECT = ("device", "requires_grad", "pin_memory", "layout", "memory_format", "non_blocking", "stable", "names")
+
+
+def lenient(function: _Function) -> _Function:
+    """The function, also called with keywords that have no effect here."""
+
+    @functools.wraps(function)
+    def call(*arguments: Any, **named: Any) -> Any:
+        for name in _WITHOUT_EFFECT:
+            named.pop(name, None)
+        return function(*arguments, **named)
+
+    return call  # type: ignore[return-value]
 
 
 class Size(tuple):
@@ -160,6 +176,8 @@ class Tensor:
     def dim(self) -> builtins.int:
         return self._store.ndim
 
+    ndimension = dim
+
     def numel(self) -> builtins.int:
         return builtins.int(self._store.size)
 
@@ -179,7 +197,8 @@ class Tensor:
     def data_ptr(self) -> builtins.int:
         return builtins.int(self._store.__array_interface__["data"][0])
 
-    def is_contiguous(self, **_: Any) -> builtins.bool:
+    @lenient
+    def is_contiguous(self) -> builtins.bool:
         return builtins.bool(self._store.flags.c_contiguous)
 
     def is_floating_point(self) -> builtins.bool:
@@ -240,7 +259,8 @@ class Tensor:
 
     # Copies
 
-    def clone(self, **_: Any) -> Tensor:
+    @lenient
+    def clone(self) -> Tensor:
         return stored(self._store.copy(order="C"), self.dtype)
 
     def detach(self) -> Tensor:
@@ -256,7 +276,8 @@ class Tensor:
         self[...] = source
         return self
 
-    def to(self, *wanted: Any, dtype: dtype | None = None, copy: builtins.bool = False, **_: Any) -> Tensor:
+    @lenient
+    def to(self, *wanted: Any, dtype: dtype | None = None, copy: builtins.bool = False) -> Tensor:
         for word in wanted:
             if isinstance(word, types.dtype):
                 dtype = word
@@ -304,6 +325,9 @@ class Tensor:
     def view_as(self, other: Tensor) -> Tensor:
         return self.view(other.shape)
 
+    def reshape_as(self, other: Tensor) -> Tensor:
+        return self.reshape(other.shape)
+
     def flatten(self, start_dim: builtins.int = 0, end_dim: builtins.int = -1) -> Tensor:
         shape, last = self._store.shape, end_dim % max(self.ndim, 1)
         if not shape:
@@ -333,6 +357,8 @@ class Tensor:
 
     def repeat(self, *times: Any) -> Tensor:
         return stored(np.tile(self._store, shape_of(times)), self.dtype)
+
+    tile = repeat
 
     def repeat_interleave(self, repeats: Any, dim: builtins.int | None = None) -> Tensor:
         return stored(np.repeat(self._store, _plain_index(repeats), axis=dim), self.dtype)
@@ -400,11 +426,13 @@ class Tensor:
     def index_add(self, dim: builtins.int, index: Tensor, source: Tensor) -> Tensor:
         return self.clone().index_add_(dim, index, source)
 
-    def sort(self, dim: builtins.int = -1, descending: builtins.bool = False, **_: Any) -> Any:
+    @lenient
+    def sort(self, dim: builtins.int = -1, descending: builtins.bool = False) -> Any:
         order = self.argsort(dim, descending)
         return ValuesAndIndices(self.gather(dim, order), order)
 
-    def argsort(self, dim: builtins.int = -1, descending: builtins.bool = False, **_: Any) -> Tensor:
+    @lenient
+    def argsort(self, dim: builtins.int = -1, descending: builtins.bool = False) -> Tensor:
         values = number(self, self.dtype)
         if descending:
             # The complement, because a number without a sign has no negative.
@@ -435,19 +463,23 @@ class Tensor:
     def diag(self, diagonal: builtins.int = 0) -> Tensor:
         return stored(np.diag(self._store, diagonal).copy(), self.dtype)
 
-    def new_zeros(self, *size: Any, dtype: dtype | None = None, **_: Any) -> Tensor:
+    @lenient
+    def new_zeros(self, *size: Any, dtype: dtype | None = None) -> Tensor:
         of = dtype or self.dtype
         return stored(np.zeros(shape_of(size), of.store), of)
 
     new_empty = new_zeros
 
-    def new_ones(self, *size: Any, dtype: dtype | None = None, **_: Any) -> Tensor:
+    @lenient
+    def new_ones(self, *size: Any, dtype: dtype | None = None) -> Tensor:
         return self.new_zeros(*size, dtype=dtype).fill_(1)
 
-    def new_full(self, size: Any, fill_value: Any, dtype: dtype | None = None, **_: Any) -> Tensor:
+    @lenient
+    def new_full(self, size: Any, fill_value: Any, dtype: dtype | None = None) -> Tensor:
         return self.new_zeros(*shape_of((size,)), dtype=dtype).fill_(fill_value)
 
-    def new_tensor(self, data: Any, dtype: dtype | None = None, **_: Any) -> Tensor:
+    @lenient
+    def new_tensor(self, data: Any, dtype: dtype | None = None) -> Tensor:
         return computed(np.asarray(data), dtype or self.dtype)
 
     def masked_fill(self, mask: Tensor, value: Any) -> Tensor:
