@@ -329,10 +329,15 @@ def test_the_dump_equals_that_of_the_same_scene_run_by_the_command_line(program:
 
 @pytest.mark.skipif(not os.environ.get("ARGUS_LONG"), reason="takes a Python with torch")
 @pytest.mark.parametrize("more", ["", "-n 4"], ids=["one_process", "xdist"])
-def test_with_real_torch_the_same_tests_pass(more: str, tmp_path: Path) -> None:
+@pytest.mark.parametrize("hidden", [False, True], ids=["torch", "stand_in"])
+def test_under_the_python_with_torch_the_same_tests_pass(hidden: bool, more: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With its torch, and without, over its own NumPy and pytest."""
     python = os.environ.get("ARGUS_TORCH_PYTHON")
     if not python:
         pytest.skip("ARGUS_TORCH_PYTHON names no interpreter with torch: `cargo xtask long` does")
+    if hidden:
+        stand_in = str(HERE.parent / "argus/compat/stand_in")
+        monkeypatch.setenv("PYTHONPATH", os.pathsep.join([stand_in, os.environ.get("PYTHONPATH", "")]))
     for platform, flags in (("a2a3sim", JUNE), ("a5sim", AUGUST)):
         arguments = f"scenes {more} --platform {platform} --manual include {flags}"
         done = compat(f"-m pytest -q -p no:cacheprovider {arguments}", tmp_path / platform, python=python)

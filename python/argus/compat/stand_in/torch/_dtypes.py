@@ -34,7 +34,8 @@ class dtype:
     def decode(self, stored: np.ndarray) -> np.ndarray:
         """Stored elements as numbers."""
         if self is bfloat16:
-            return (stored.astype(np.uint32) << 16).view(np.float32)
+            # The type is said: older versions of numpy choose one by the value of a single element.
+            return np.left_shift(stored, np.uint32(16), dtype=np.uint32).view(np.float32)
         return stored
 
     def encode(self, values: np.ndarray) -> np.ndarray:

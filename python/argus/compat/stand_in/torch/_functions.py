@@ -46,7 +46,7 @@ def tensor(data: Any, dtype: dtype_ | None = None) -> Tensor:
     values = np.array(data)
     if dtype is None:
         dtype = types.float32 if values.dtype.kind == "f" and not isinstance(data, (np.ndarray, np.generic)) else types.of_numpy(values.dtype)
-    return stored(np.array(dtype.encode(values), copy=None, order="C"), dtype)
+    return stored(np.ascontiguousarray(dtype.encode(values)).reshape(values.shape), dtype)
 
 
 as_tensor = tensor

@@ -52,7 +52,7 @@ def stored(array: np.ndarray, of: dtype) -> Tensor:
 
 def computed(values: Any, of: dtype) -> Tensor:
     """The tensor with these values, rounded to its type."""
-    return stored(np.array(of.encode(np.asarray(values)), copy=None), of)
+    return stored(np.asarray(of.encode(np.asarray(values))), of)
 
 
 def type_of(value: Any) -> dtype:
