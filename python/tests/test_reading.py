@@ -300,13 +300,13 @@ def test_pages_for_notebooks_are_whole(dump):
 
 
 SHOW_TORCH = """
-import json, sys, argus
+import ctypes, json, sys, argus
 for name in sys.argv[2:]:
     (record,) = argus.open(f"{sys.argv[1]}/{name}")
     try:
         tensor = record.torch()
-        told = [str(tensor.dtype), list(tensor.shape), bytes(tensor.clone().untyped_storage() if hasattr(tensor, "untyped_storage")
-                else tensor.clone().storage()._untyped()).hex()]
+        raw = ctypes.string_at(tensor.data_ptr(), tensor.numel() * tensor.element_size())
+        told = [str(tensor.dtype), list(tensor.shape), raw.hex()]
     except argus.UsageError as error:
         told = str(error)
     print(json.dumps(told))
