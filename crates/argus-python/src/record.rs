@@ -25,7 +25,12 @@ impl Record {
     }
 
     /// The elements as `argus._arrays` makes them: by this function of a tensor, by that of a scalar.
-    fn elements<'py>(&self, py: Python<'py>, of_tensor: &str, of_scalar: &str) -> PyResult<Bound<'py, PyAny>> {
+    fn elements<'py>(
+        &self,
+        py: Python<'py>,
+        of_tensor: &str,
+        of_scalar: &str,
+    ) -> PyResult<Bound<'py, PyAny>> {
         let arrays = py.import("argus._arrays")?;
         let Some(dtype) = self.record.dtype else {
             let message = format!("record {} has an element type that is not known", self.record.index);
