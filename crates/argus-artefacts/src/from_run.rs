@@ -76,7 +76,8 @@ pub fn deps(
     let mut deps = Deps { runtime, ..Deps::default() };
     let none = Vec::new();
     let of = |task: TaskId| arguments.get(&task).unwrap_or(&none);
-    let order = order(graph);
+    // In the file a producer stands before its consumers.
+    let order = graph.dependencies_first();
     let makers = graph.edges.iter().filter(|edge| edge.reason == EdgeReason::Creator).map(|edge| edge.from);
     let makers: BTreeSet<TaskId> = makers.collect();
     for &at in &order {
@@ -216,23 +217,6 @@ fn tensors(arguments: &BTreeMap<TaskId, Vec<RunArgument>>) -> Vec<DepsTensor> {
         entry.elements = entry.elements.max(Some(elements));
     }
     found.into_values().collect()
-}
-
-/// Positions with dependencies first, then by id: in the file a producer stands before its consumers.
-fn order(graph: &Graph) -> Vec<usize> {
-    let mut missing: Vec<usize> = (0..graph.tasks.len()).map(|at| graph.predecessors(at).len()).collect();
-    let mut free: BTreeSet<usize> = (0..graph.tasks.len()).filter(|&at| missing[at] == 0).collect();
-    let mut order = Vec::with_capacity(graph.tasks.len());
-    while let Some(at) = free.pop_first() {
-        order.push(at);
-        for &next in graph.successors(at) {
-            missing[next as usize] -= 1;
-            if missing[next as usize] == 0 {
-                free.insert(next as usize);
-            }
-        }
-    }
-    order
 }
 
 /// Ticks before the first moment of a run: a start at 0 means to the reference that a core never began.

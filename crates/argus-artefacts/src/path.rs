@@ -63,7 +63,7 @@ pub fn longest(times: &Times, graph: &Graph) -> Vec<Step> {
     let ticks =
         |position: usize| spans.get(&graph.tasks[position].id).map_or(0, |span| span.end - span.start);
     let mut best: Vec<Option<(u64, Option<u32>)>> = vec![None; graph.tasks.len()];
-    for position in order(graph) {
+    for position in graph.dependencies_first() {
         let before = graph.predecessors(position).iter();
         let before = before.filter_map(|&at| best[at as usize].map(|(sum, _)| (sum, at)));
         let (sum, from) = before.max_by_key(|&(sum, at)| (sum, std::cmp::Reverse(at))).unzip();
@@ -155,21 +155,4 @@ fn finish(steps: &mut [Step]) {
         }
         end = Some(step.end);
     }
-}
-
-/// Positions with dependencies first. Tasks of a circle are left out.
-fn order(graph: &Graph) -> Vec<usize> {
-    let mut missing: Vec<usize> = (0..graph.tasks.len()).map(|at| graph.predecessors(at).len()).collect();
-    let mut free: Vec<usize> = (0..graph.tasks.len()).rev().filter(|&at| missing[at] == 0).collect();
-    let mut order = Vec::with_capacity(graph.tasks.len());
-    while let Some(at) = free.pop() {
-        order.push(at);
-        for &next in graph.successors(at) {
-            missing[next as usize] -= 1;
-            if missing[next as usize] == 0 {
-                free.push(next as usize);
-            }
-        }
-    }
-    order
 }

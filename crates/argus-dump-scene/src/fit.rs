@@ -12,11 +12,11 @@ use argus_chip::DEFAULT_CHIP;
 use argus_dump::read::{Dump, Record};
 use argus_facts::select::Level;
 use argus_facts::{FuncIds, Graph};
-use argus_record::{Names, RecordRequest, record};
-use argus_scene::play::{PlayOptions, play_with};
+use argus_record::RecordRequest;
 use argus_scene::{Case, Scene};
 
 use crate::error::LookupError;
+use crate::recorded::record_case;
 
 /// One argument of a task, without its values.
 #[derive(Clone, Debug, PartialEq)]
@@ -77,30 +77,9 @@ impl Model {
     fn new(scene: &Scene, case: &Case, runtime: RuntimeKind) -> Result<Model, LookupError> {
         let directory = tempfile::tempdir().map_err(|source| LookupError::Temporary { source })?;
         let request = RecordRequest { level: Some(Level::Hybrid), ..RecordRequest::default() };
-        let names = Names {
-            scene: scene.name.clone(),
-            case: case.name.clone(),
-            runtime: runtime.name().into(),
-            ..Names::default()
-        };
-        let options = PlayOptions { skip_golden: true, ..PlayOptions::default() };
-        let mut kept = false;
-        let played = play_with(case, runtime, DEFAULT_CHIP, &options, |stage| {
-            let run = record(
-                stage.device,
-                stage.program,
-                stage.args,
-                stage.config,
-                &request,
-                &names,
-                directory.path(),
-            );
-            // A case that fails on purpose has tasks all the same.
-            kept = run.dump.is_some();
-            run.result.map_err(LookupError::from)
-        });
-        if !kept {
-            played?;
+        let run = record_case(scene, (case, runtime), DEFAULT_CHIP, &request, directory.path());
+        if !run.kept {
+            run.result?;
             return Err(LookupError::NoTasks { scene: scene.name.clone(), case: case.name.clone() });
         }
         let dump = Dump::open(directory.path())?;

@@ -28,6 +28,7 @@
 //! | `carried` | the scene that a dump carries |
 //! | [`fit`](mod@fit) | whether the tasks of a dump are those of a scene |
 //! | [`known`](mod@known) | what a scene knows about a dump: kernels, edges, references |
+//! | `recorded` | a case that is run once more for what a capture of it tells |
 //! | [`source`](mod@source) | from a dump, a capsule or a scene to a task and the code it runs |
 //! | [`traced`](mod@traced) | a task run once more, with its instructions written down |
 //! | [`error`] | why there is no scene, or no task |
@@ -39,6 +40,7 @@ mod carried;
 pub mod error;
 pub mod fit;
 pub mod known;
+mod recorded;
 pub mod source;
 pub mod traced;
 

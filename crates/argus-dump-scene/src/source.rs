@@ -9,19 +9,19 @@ use argus_abi::{FuncId, RuntimeKind, TaskId};
 use argus_chip::{Chip, ChipError, DEFAULT_CHIP};
 use argus_dump::read::{Dump, RunFacts};
 use argus_facts::TaskSelector;
-use argus_record::{Names, RecordRequest, record};
+use argus_record::RecordRequest;
 use argus_replay::{
     Argument, Capsule, CapturedTask, Code, Identity, Listing, ReplayError, SelectError, Substitute,
     TaskChoice,
 };
 use argus_runtime::KernelTable;
-use argus_scene::play::{PlayOptions, play_with};
 use argus_scene::{Case, Scene};
 
 use crate::Lookup;
 use crate::carried;
 use crate::error::LookupError;
 use crate::fit;
+use crate::recorded::record_case;
 
 /// A task that can be run.
 pub struct Source {
@@ -314,25 +314,12 @@ fn capture(
         _ => return Ok(()),
     };
     let request = RecordRequest { selectors: selector.into_iter().collect(), ..RecordRequest::default() };
-    let names = Names {
-        scene: scene.name.clone(),
-        case: case.name.clone(),
-        runtime: runtime.name().into(),
-        ..Names::default()
-    };
-    let options = PlayOptions { skip_golden: true, ..PlayOptions::default() };
-    let mut problems = Vec::new();
-    let mut kept = false;
-    let played = play_with(case, runtime, chip, &options, |stage| {
-        let run = record(stage.device, stage.program, stage.args, stage.config, &request, &names, directory);
-        (problems, kept) = (run.problems, run.dump.is_some());
-        run.result.map_err(LookupError::from)
-    });
-    match (played, problems.into_iter().next()) {
+    let run = record_case(scene, (case, runtime), chip, &request, directory);
+    match (run.result, run.problems.into_iter().next()) {
         (_, Some(problem)) => Err(problem.into()),
         // A task that failed is one that people want to replay.
-        (Err(LookupError::Run(_)), None) if kept => Ok(()),
-        (played, None) => played.map(drop),
+        (Err(LookupError::Run(_)), None) if run.kept => Ok(()),
+        (result, None) => result,
     }
 }
 

@@ -6,6 +6,7 @@ use argus_abi::{EdgeReason, TaskId};
 use serde::{Deserialize, Serialize};
 
 use crate::kernel_info::{self, KernelInfo};
+use crate::neighbours::{Neighbours, Order};
 use crate::task::TaskInfo;
 
 /// A task waits for another.
@@ -59,12 +60,11 @@ impl Graph {
                 .collect();
             // The same two tasks may be joined for several reasons.
             pairs.dedup();
-            let successors = Neighbours::new(self.tasks.len(), &pairs);
-            for pair in &mut pairs {
-                *pair = (pair.1, pair.0);
-            }
-            pairs.sort_unstable();
-            [Neighbours::new(self.tasks.len(), &pairs), successors]
+            let back = pairs.iter().map(|&(from, to)| (to, from));
+            [
+                Neighbours::new(self.tasks.len(), back),
+                Neighbours::new(self.tasks.len(), pairs.iter().copied()),
+            ]
         })
     }
 
@@ -95,32 +95,10 @@ impl Graph {
     pub fn successors(&self, position: usize) -> &[u32] {
         self.neighbours()[1].at(position)
     }
-}
 
-/// For each task a run of `targets`.
-#[derive(Clone, Debug, Default)]
-struct Neighbours {
-    starts: Vec<u32>,
-    targets: Vec<u32>,
-}
-
-impl Neighbours {
-    /// From pairs that are sorted.
-    fn new(tasks: usize, pairs: &[(u32, u32)]) -> Neighbours {
-        let mut starts = vec![0u32; tasks + 1];
-        for &(from, _) in pairs {
-            starts[from as usize + 1] += 1;
-        }
-        for index in 0..tasks {
-            starts[index + 1] += starts[index];
-        }
-        Neighbours { starts, targets: pairs.iter().map(|pair| pair.1).collect() }
-    }
-
-    fn at(&self, position: usize) -> &[u32] {
-        match (self.starts.get(position), self.starts.get(position + 1)) {
-            (Some(&start), Some(&end)) => &self.targets[start as usize..end as usize],
-            _ => &[],
-        }
+    /// Positions of all tasks, dependencies first, else as they are listed. Those of a circle are left out.
+    pub fn dependencies_first(&self) -> Vec<usize> {
+        let waits_for = (0..self.tasks.len()).map(|at| self.predecessors(at).len() as u32).collect();
+        Order::new(&self.neighbours()[1], waits_for, |_| ()).order
     }
 }

@@ -24,6 +24,7 @@
 //! | [`kernel_info`] | a kernel of the program, and the kernels of a task |
 //! | [`task`] | a task as the run left it |
 //! | [`graph`] | tasks, kernels and edges, with quick ways from a task to its neighbours |
+//! | [`neighbours`] | those ways, for anything that is numbered, and the order in which dependencies come first |
 //! | [`call`] | one task as a reference sees it: arguments in, expected outputs out |
 //! | [`origin`] | where the code of a run came from |
 //! | [`number`] | raw bits of every element type as numbers |
@@ -42,6 +43,7 @@ pub mod cause;
 pub mod graph;
 pub mod kernel_info;
 pub mod ledger;
+pub mod neighbours;
 pub mod number;
 pub mod origin;
 pub mod select;
@@ -56,6 +58,7 @@ pub use cause::with_causes;
 pub use graph::{Edge, Graph};
 pub use kernel_info::{FuncIds, KernelInfo};
 pub use ledger::{Ledger, RingLedger};
+pub use neighbours::{Neighbours, Order};
 pub use origin::{OriginFile, SceneOrigin};
 pub use select::{Candidate, Condition, Decision, Level, Selection, Selector, SelectorError, Subject};
 pub use sink::Sink;

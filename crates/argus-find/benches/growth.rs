@@ -3,6 +3,9 @@
 //! Two shapes. In `tiles` every task works on a tile of its own and reads one tensor that all of them read; in `hub`
 //! one task waits for all others and all others wait for it, which is where pairs of tasks are as many as their
 //! number squared. Throughput counts tasks, so lines that stay the same between two sizes are growth that is linear.
+//!
+//! Then the memory that two dumps take which are compared and agree, each size in processes of its own, because what counts
+//! is the most that a process ever had.
 #![allow(clippy::unwrap_used, reason = "a benchmark that cannot be set up should stop")]
 
 use std::hint::black_box;
@@ -14,9 +17,10 @@ use argus_dump::read::Dump;
 use argus_find::align::{Side, align};
 use argus_find::golden::{ArgumentKey, Folder};
 use argus_find::races::races;
+use argus_find::report::{Overall, report};
 use argus_find::search::{Expectation, Options, search};
 use argus_find::tasks::Tasks;
-use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput, criterion_group, criterion_main};
+use criterion::{BenchmarkId, Criterion, SamplingMode, Throughput, criterion_group};
 
 #[path = "../tests/it/by_hand.rs"]
 #[allow(dead_code, reason = "tests use the rest")]
@@ -117,5 +121,53 @@ fn goldens(criterion: &mut Criterion) {
     group.finish();
 }
 
+/// Tasks of dumps whose memory is told.
+const LARGE: [u64; 3] = [100_000, 300_000, 1_000_000];
+
+/// The most memory that this process ever had, in MB.
+fn peak() -> f64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    line.trim().trim_end_matches(" kB").parse::<f64>().unwrap() / 1e3
+}
+
+fn diff(one: &str, two: &str) {
+    let began = std::time::Instant::now();
+    let (one, two) = (Dump::open(one.as_ref()).unwrap(), Dump::open(two.as_ref()).unwrap());
+    let (tasks, others) = (Tasks::new(&one, None), Tasks::new(&two, None));
+    let side = Side { dump: &one, tasks: &tasks };
+    let against = Expectation::Against(Side { dump: &two, tasks: &others });
+    let found = report(side, &against, search(side, &against, Options::default(), |_| {}));
+    assert_eq!(found.verdict, Overall::Agree);
+    let seconds = began.elapsed().as_secs_f64();
+    eprintln!("{} tasks agree: {seconds:.2} s, peak {:.1} MB", found.tasks.len(), peak());
+}
+
+fn memory() {
+    let own = std::env::current_exe().unwrap();
+    let run =
+        |args: &[&str]| assert!(std::process::Command::new(&own).args(args).status().unwrap().success());
+    for count in LARGE {
+        let directories = [tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap()];
+        let [one, two] = [0, 1].map(|at| directories[at].path().to_str().unwrap());
+        run(&["write", &count.to_string(), one]);
+        run(&["write", &count.to_string(), two]);
+        run(&["diff", one, two]);
+    }
+}
+
 criterion_group!(benches, growth, goldens);
-criterion_main!(benches);
+
+fn main() {
+    let args: Vec<String> = std::env::args().skip(1).collect();
+    match args.iter().map(String::as_str).collect::<Vec<_>>()[..] {
+        ["write", count, directory] => drop(write(directory.as_ref(), &tiles(count.parse().unwrap()))),
+        ["diff", one, two] => diff(one, two),
+        ["memory", ..] => memory(),
+        _ => {
+            benches();
+            Criterion::default().configure_from_args().final_summary();
+            memory();
+        }
+    }
+}

@@ -23,6 +23,7 @@ use serde::{Deserialize, Serialize};
 use xxhash_rust::xxh3::xxh3_64;
 
 use crate::align::Side;
+use crate::indices::Indices;
 
 pub use departures::{Across, Departure, How, MemberSummary, judge};
 
@@ -224,14 +225,14 @@ impl<'a> Frame<'a> {
         let mut seen: Vec<(u32, Seen)> = Vec::new();
         let mut whole: Vec<u32> = Vec::new();
         for (number, member) in (0u32..).zip(members) {
-            match self.whole(task.inputs.iter().chain(&task.outputs), member) {
+            match self.whole(task.inputs.iter().chain(task.outputs.iter()), member) {
                 Some(how) => seen.push((number, how)),
                 None => whole.push(number),
             }
         }
-        let hash = |slots: &[usize], member: u32| -> u64 {
+        let hash = |slots: &Indices, member: u32| -> u64 {
             let mut hasher = FxHasher::default();
-            slots.iter().for_each(|&slot| members[member as usize].digests[slot].hash(&mut hasher));
+            slots.iter().for_each(|slot| members[member as usize].digests[slot].hash(&mut hasher));
             hasher.finish()
         };
         let classes = classes(&whole, |member| hash(&task.inputs, member));
@@ -277,23 +278,23 @@ impl<'a> Frame<'a> {
         let mut reads_from: Vec<u32> = reads.map(|edge| position_of[edge.task]).collect();
         reads_from.sort_unstable();
         reads_from.dedup();
-        let (task_id, kernel) = (task.id.to_string(), task.kernel.clone());
+        let (task_id, kernel) = (task.id.to_string(), task.kernel.to_string());
         Some(Observation { position, task_id, kernel, reads_from, members: seen, no_pack })
     }
 
     /// Why a member's records of a task cannot be compared; `None` if they can.
-    fn whole<'b>(&self, slots: impl Iterator<Item = &'b usize> + Clone, member: &Member) -> Option<Seen> {
+    fn whole(&self, slots: impl Iterator<Item = usize> + Clone, member: &Member) -> Option<Seen> {
         let with = |wanted: u64| -> Vec<u32> {
             let mut arguments: Vec<u32> = slots
                 .clone()
-                .filter(|&&slot| member.digests[slot] == wanted)
-                .map(|&slot| self.keys[slot].2)
+                .filter(|&slot| member.digests[slot] == wanted)
+                .map(|slot| self.keys[slot].2)
                 .collect();
             arguments.sort_unstable();
             arguments.dedup();
             arguments
         };
-        if slots.clone().all(|&slot| member.digests[slot] == ABSENT) {
+        if slots.clone().all(|slot| member.digests[slot] == ABSENT) {
             return Some(Seen::Lacks);
         }
         let found = |wanted: u64| Some(with(wanted)).filter(|arguments| !arguments.is_empty());
@@ -303,9 +304,9 @@ impl<'a> Frame<'a> {
             .or_else(|| found(UNKNOWN).map(Seen::Unknown))
     }
 
-    fn differing(&self, slots: &[usize], one: &Member, other: &Member) -> Vec<u32> {
-        let differ = slots.iter().filter(|&&slot| one.digests[slot] != other.digests[slot]);
-        let mut arguments: Vec<u32> = differ.map(|&slot| self.keys[slot].2).collect();
+    fn differing(&self, slots: &Indices, one: &Member, other: &Member) -> Vec<u32> {
+        let differ = slots.iter().filter(|&slot| one.digests[slot] != other.digests[slot]);
+        let mut arguments: Vec<u32> = differ.map(|slot| self.keys[slot].2).collect();
         arguments.sort_unstable();
         arguments.dedup();
         arguments

@@ -7,8 +7,7 @@
 
 use std::hash::{Hash, Hasher};
 
-use argus_abi::TaskId;
-use argus_dump::read::Dump;
+use argus_dump::read::{Dump, Record};
 use rustc_hash::{FxHashMap, FxHasher};
 
 use crate::tasks::Tasks;
@@ -50,12 +49,10 @@ pub fn align(left: Side<'_>, right: Side<'_>) -> Alignment {
 
 /// Only if every id that both have stands for the same work, and one side has no task that the other lacks.
 fn by_id(left: Side<'_>, right: Side<'_>) -> Option<Alignment> {
-    let places: FxHashMap<TaskId, usize> =
-        right.tasks.iter().enumerate().map(|(at, task)| (task.id, at)).collect();
     let mut pairs = vec![None; left.tasks.len()];
     let mut taken = vec![false; right.tasks.len()];
     for (at, task) in left.tasks.iter().enumerate() {
-        let Some(&other) = places.get(&task.id) else { continue };
+        let Some(other) = right.tasks.find(task.id) else { continue };
         if !same_work(left, at, right, other) {
             return None;
         }
@@ -76,12 +73,12 @@ fn same_work(left: Side<'_>, at: usize, right: Side<'_>, other: usize) -> bool {
     if a.kernel != b.kernel && !numbered(&a.kernel) && !numbered(&b.kernel) {
         return false;
     }
-    let views = |side: Side<'_>, at: usize| -> FxHashMap<_, _> {
-        let tensors = side.tasks.get(at).tensors(side.dump).collect::<Vec<_>>();
-        tensors.iter().map(|r| ((r.stage, r.arg_index, r.subtask), (r.dtype, r.shape().to_vec()))).collect()
-    };
-    let (a, b) = (views(left, at), views(right, other));
-    a.iter().all(|(key, view)| b.get(key).is_none_or(|other| other == view))
+    let key = |record: &Record| (record.stage, record.arg_index, record.subtask);
+    let theirs: Vec<Record> = b.tensors(right.dump).collect();
+    a.tensors(left.dump).all(|record| {
+        let other = theirs.iter().rev().find(|other| key(other) == key(&record));
+        other.is_none_or(|other| (other.dtype, other.shape()) == (record.dtype, record.shape()))
+    })
 }
 
 /// A kernel that is known by its number only.
@@ -169,7 +166,7 @@ fn own_colours(side: Side<'_>) -> Vec<u64> {
         task.kernel.hash(&mut hasher);
         // What is in/out on one runtime may be an output on another, so only what a task leaves is compared; and
         // raw kernels register tensors flat where others have rows, so only its size.
-        for record in task.outputs.iter().map(|&index| side.dump.record(index)) {
+        for record in task.outputs.iter().map(|index| side.dump.record(index)) {
             (record.dtype.map(|dtype| dtype as u8), record.numel()).hash(&mut hasher);
         }
         hasher.finish()

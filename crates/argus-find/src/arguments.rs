@@ -3,6 +3,8 @@
 use argus_abi::Kind;
 use argus_dump::read::{Dump, Record};
 
+use crate::indices::Indices;
+
 /// Pairs of records, and what has no counterpart.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Arguments {
@@ -13,9 +15,9 @@ pub struct Arguments {
 
 /// Pairs the records of one stage: tensors by position among the tensors, so that raw kernels, which count
 /// scalars in between, line up as well; scalars by argument index and type, else not at all.
-pub fn pair_arguments(left: &Dump, lefts: &[usize], right: &Dump, rights: &[usize]) -> Arguments {
-    let records = |dump: &Dump, indices: &[usize], kind: Kind| -> Vec<Record> {
-        indices.iter().map(|&index| dump.record(index)).filter(|record| record.kind == kind).collect()
+pub fn pair_arguments(left: &Dump, lefts: &Indices, right: &Dump, rights: &Indices) -> Arguments {
+    let records = |dump: &Dump, indices: &Indices, kind: Kind| -> Vec<Record> {
+        indices.iter().map(|index| dump.record(index)).filter(|record| record.kind == kind).collect()
     };
     let mut arguments = Arguments::default();
     let (a, b) = (records(left, lefts, Kind::Tensor), records(right, rights, Kind::Tensor));

@@ -77,7 +77,7 @@ pub fn reads(dump: &Dump, tasks: &Tasks, known: &[Known], judged: Judged) -> Vec
 }
 
 fn has_addresses(dump: &Dump, tasks: &Tasks) -> bool {
-    let mut outputs = tasks.iter().flat_map(|task| &task.outputs).map(|&index| dump.record(index));
+    let mut outputs = tasks.iter().flat_map(|task| task.outputs.iter()).map(|index| dump.record(index));
     outputs.all(|record| record.kind == Kind::Scalar || record.address.is_some())
 }
 
@@ -98,7 +98,7 @@ impl Flow<'_> {
         let mut worst = if known.input_wrong { State::Wrong } else { State::Right };
         if self.addresses {
             let inputs = task.inputs.iter().filter(|index| !known.judged_inputs.contains(index));
-            for record in inputs.map(|&index| self.dump.record(index)).filter(|r| r.kind == Kind::Tensor) {
+            for record in inputs.map(|index| self.dump.record(index)).filter(|r| r.kind == Kind::Tensor) {
                 for piece in pieces(&record) {
                     self.memory.look(piece, |_, &state| worst = worst.max(state));
                 }
@@ -106,8 +106,8 @@ impl Flow<'_> {
         }
         let all_compared = task.inputs_known && !known.judged_inputs.is_empty() && {
             let mut tensors =
-                task.inputs.iter().filter(|&&index| self.dump.record(index).kind == Kind::Tensor);
-            tensors.all(|index| known.judged_inputs.contains(index))
+                task.inputs.iter().filter(|&index| self.dump.record(index).kind == Kind::Tensor);
+            tensors.all(|index| known.judged_inputs.contains(&index))
         };
         if all_compared {
             return worst;
@@ -138,7 +138,7 @@ impl Flow<'_> {
             // Values pass a barrier, and a Graph on its way to the tasks inside, along the same edges as the order does.
             leaves = reads;
         }
-        for &index in &task.outputs {
+        for index in task.outputs.iter() {
             let record = self.dump.record(index);
             if record.kind == Kind::Scalar {
                 continue;

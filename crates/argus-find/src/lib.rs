@@ -33,7 +33,7 @@
 //! | [`metrics`] | how far one payload is from another |
 //! | [`pattern`] | what an error looks like |
 //! | [`detail`] | where in a tensor it is |
-//! | [`tasks`] | the tasks of a dump in an order in which they can have run |
+//! | [`tasks`], `indices` | the tasks of a dump, each with its records, in an order in which they can have run |
 //! | [`align`], [`arguments`] | which task, and which argument, is which of another dump |
 //! | [`golden`] | folders of expected arrays |
 //! | [`compare`], [`search`] | every record with what it should be |
@@ -51,6 +51,7 @@ pub mod compare;
 pub mod detail;
 pub mod flow;
 pub mod golden;
+mod indices;
 mod intervals;
 pub mod metrics;
 pub mod pattern;

@@ -6,6 +6,7 @@
 //! created anew was free, so nothing before it counts, except tasks that were submitted later and touched it too early.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::ops::Range;
 
 use argus_abi::Kind;
@@ -13,6 +14,7 @@ use argus_dump::read::{Dump, Record};
 use rustc_hash::FxHashMap;
 
 use crate::flow::pieces;
+use crate::indices::Indices;
 use crate::intervals::Intervals;
 use crate::tasks::Tasks;
 
@@ -47,26 +49,29 @@ impl Conflict {
     }
 }
 
+/// A task and the record through which it touches memory. There is one for each record: they are kept small.
+type Toucher = (u32, u32);
+
 /// Who touched a piece of memory last. Readers are a list in [`Readers`], so that a piece is small and is copied
 /// at no cost when it is cut.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 struct Touched {
-    writer: Option<(usize, usize)>,
-    readers: Option<usize>,
+    writer: Option<Toucher>,
+    readers: Option<NonZeroU32>,
 }
 
-/// Lists of tasks and records that share their ends.
+/// Lists that share their ends; the first one is number 1.
 #[derive(Default)]
-struct Readers(Vec<((usize, usize), Option<usize>)>);
+struct Readers(Vec<(Toucher, Option<NonZeroU32>)>);
 
 impl Readers {
-    fn add(&mut self, reader: (usize, usize), before: Option<usize>) -> Option<usize> {
+    fn add(&mut self, reader: Toucher, before: Option<NonZeroU32>) -> Option<NonZeroU32> {
         self.0.push((reader, before));
-        Some(self.0.len() - 1)
+        NonZeroU32::new(self.0.len() as u32)
     }
 
-    fn each(&self, mut list: Option<usize>, mut look: impl FnMut((usize, usize))) {
-        while let Some((reader, next)) = list.and_then(|at| self.0.get(at)) {
+    fn each(&self, mut list: Option<NonZeroU32>, mut look: impl FnMut(Toucher)) {
+        while let Some((reader, next)) = list.and_then(|at| self.0.get(at.get() as usize - 1)) {
             look(*reader);
             list = *next;
         }
@@ -85,11 +90,12 @@ pub fn races(dump: &Dump, tasks: &Tasks) -> Vec<Race> {
     let mut found: BTreeMap<(usize, usize, Conflict), Race> = BTreeMap::new();
     for &at in tasks.order() {
         let task = tasks.get(at);
-        let tensors = |indices: &[usize]| -> Vec<Record> {
-            indices.iter().map(|&index| dump.record(index)).filter(|r| r.kind == Kind::Tensor).collect()
+        let tensors = |indices: &Indices| -> Vec<Record> {
+            indices.iter().map(|index| dump.record(index)).filter(|r| r.kind == Kind::Tensor).collect()
         };
         paths.arrive(at);
-        let mut report = |other: (usize, usize), record: usize, how: Conflict, bytes: Range<u64>| {
+        let mut report = |other: Toucher, record: usize, how: Conflict, bytes: Range<u64>| {
+            let other = (other.0 as usize, other.1 as usize);
             if other.0 != at && !paths.exists(other.0, at) {
                 found.entry((other.0, at, how)).or_insert_with(|| Race {
                     first: other.0,
@@ -102,16 +108,16 @@ pub fn races(dump: &Dump, tasks: &Tasks) -> Vec<Race> {
         };
         for record in tensors(&task.inputs) {
             // Pieces that had the same readers have the same readers again.
-            let mut longer: FxHashMap<Option<usize>, Option<usize>> = FxHashMap::default();
+            let mut longer: FxHashMap<Option<NonZeroU32>, Option<NonZeroU32>> = FxHashMap::default();
+            let reader = (at as u32, record.index as u32);
             for piece in pieces(&record) {
                 memory.update(piece, |bytes, touched| {
                     let touched = touched.copied().unwrap_or_default();
                     if let Some(writer) = touched.writer {
                         report(writer, record.index, Conflict::WriteThenRead, bytes);
                     }
-                    let list = longer
-                        .entry(touched.readers)
-                        .or_insert_with(|| readers.add((at, record.index), touched.readers));
+                    let list =
+                        longer.entry(touched.readers).or_insert_with(|| readers.add(reader, touched.readers));
                     Some(Touched { readers: *list, ..touched })
                 });
             }
@@ -120,7 +126,8 @@ pub fn races(dump: &Dump, tasks: &Tasks) -> Vec<Race> {
             for piece in pieces(&record) {
                 memory.update(piece, |bytes, touched| {
                     if let Some(touched) = touched {
-                        let counts = |other: usize| !record.created || submitted_after(tasks, other, at);
+                        let counts =
+                            |other: u32| !record.created || submitted_after(tasks, other as usize, at);
                         if let Some(writer) = touched.writer.filter(|writer| counts(writer.0)) {
                             report(writer, record.index, Conflict::WriteThenWrite, bytes.clone());
                         }
@@ -130,7 +137,7 @@ pub fn races(dump: &Dump, tasks: &Tasks) -> Vec<Race> {
                             }
                         });
                     }
-                    Some(Touched { writer: Some((at, record.index)), readers: None })
+                    Some(Touched { writer: Some((at as u32, record.index as u32)), readers: None })
                 });
             }
         }
@@ -200,6 +207,7 @@ impl<'a> Paths<'a> {
                 let at = *at;
                 if let Some(&to) = self.tasks.successors(at).get(*next) {
                     *next += 1;
+                    let to = to as usize;
                     if self.came[to] == usize::MAX {
                         self.came[to] = coming;
                         coming += 1;

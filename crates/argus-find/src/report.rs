@@ -1,4 +1,11 @@
 //! What was found, in one value that prints as JSON and that text and pages are made of.
+//!
+//! | file | subject |
+//! |---|---|
+//! | this one | the report, and a close look at the first wrong tasks |
+//! | `listing` | its tasks, each made when it is looked at |
+
+mod listing;
 
 use argus_abi::Kind;
 use argus_dump::LastVerdict;
@@ -13,15 +20,18 @@ use crate::detail::{Detail, look};
 use crate::metrics::{Metrics, Pair, Tolerance};
 use crate::pattern::{self, Candidate, Context, Finding, Input};
 use crate::races::races;
-use crate::search::{Counts, EndResult, Expectation, Findings, again, expected_with};
+use crate::search::{Counts, EndResult, Expectation, Findings, Found, again, expected_with};
 use crate::verdict::{Agreement, Verdict};
+
+pub use listing::{Listing, TaskLine};
 
 /// First errors that are looked at closely; of more only the names are given.
 const CLOSE: usize = 8;
 
-/// The whole story.
+/// The whole story. Its tasks are a [`Listing`] that makes each when it is looked at, a list of all of them where the dumps
+/// do not live as long as the report, or nothing where they are not shown.
 #[derive(Clone, Debug, Serialize)]
-pub struct Report {
+pub struct Report<T = Vec<TaskReport>> {
     pub schema: &'static str,
     pub dump: String,
     pub compared_with: &'static str,
@@ -40,7 +50,7 @@ pub struct Report {
     pub tolerances: Vec<String>,
     pub first_wrong: Vec<FirstWrong>,
     /// Dependencies first.
-    pub tasks: Vec<TaskReport>,
+    pub tasks: T,
     /// Pairs of positions in `tasks`.
     pub edges: Vec<[usize; 2]>,
     /// Tasks that touch the same bytes in no order, as far as the dump can tell.
@@ -49,7 +59,31 @@ pub struct Report {
     pub notes: Vec<String>,
 }
 
-impl Report {
+impl<T> Report<T> {
+    /// The same with other tasks.
+    pub fn map_tasks<U>(self, map: impl FnOnce(T) -> U) -> Report<U> {
+        Report {
+            schema: self.schema,
+            dump: self.dump,
+            compared_with: self.compared_with,
+            other: self.other,
+            verdict: self.verdict,
+            counts: self.counts,
+            end_result: self.end_result,
+            judged: self.judged,
+            judgeable: self.judgeable,
+            failure: self.failure,
+            damaged: self.damaged,
+            tolerances: self.tolerances,
+            first_wrong: self.first_wrong,
+            tasks: map(self.tasks),
+            edges: self.edges,
+            races: self.races,
+            unaligned: self.unaligned,
+            notes: self.notes,
+        }
+    }
+
     /// What a listing keeps of it.
     pub fn last_verdict(&self) -> LastVerdict {
         let first = self.first_wrong.first();
@@ -213,7 +247,11 @@ pub struct Unaligned {
 }
 
 /// Puts the findings into words and numbers.
-pub fn report(subject: Side<'_>, expectation: &Expectation<'_>, findings: &Findings) -> Report {
+pub fn report<'a>(
+    subject: Side<'a>,
+    expectation: &Expectation<'a>,
+    findings: Findings,
+) -> Report<Listing<'a>> {
     let tasks = subject.tasks;
     let mut position = vec![0; tasks.len()];
     for (place, &at) in tasks.order().iter().enumerate() {
@@ -230,19 +268,18 @@ pub fn report(subject: Side<'_>, expectation: &Expectation<'_>, findings: &Findi
         .map(|(number, first)| FirstWrong {
             task: position[first.task],
             id: tasks.get(first.task).id.to_string(),
-            kernel: tasks.get(first.task).kernel.clone(),
-            verdict: findings.tasks[first.task].verdict.name(),
-            why: findings.tasks[first.task].verdict.why().map(str::to_owned),
+            kernel: tasks.get(first.task).kernel.to_string(),
+            verdict: findings.tasks[first.task].verdict().name(),
+            why: findings.tasks[first.task].verdict().why().map(str::to_owned),
             suspects: first.suspects.iter().map(|&at| position[at]).collect(),
             downstream: first.downstream,
             outputs: if number < CLOSE {
-                closer(subject, expectation, findings, first.task)
+                closer(subject, expectation, &findings, first.task)
             } else {
                 Vec::new()
             },
         })
         .collect();
-    let task_reports = tasks.order().iter().map(|&at| task_report(subject, findings, at)).collect::<Vec<_>>();
     let edges = (0..tasks.len())
         .flat_map(|at| tasks.predecessors(at).iter().map(move |edge| (edge.task, at)))
         .map(|(from, to)| [position[from], position[to]]);
@@ -263,7 +300,7 @@ pub fn report(subject: Side<'_>, expectation: &Expectation<'_>, findings: &Findi
         dump: subject.dump.directory().display().to_string(),
         compared_with: expectation.name(),
         other,
-        verdict: overall(subject, expectation, findings, &races),
+        verdict: overall(subject, expectation, &findings, &races),
         counts: findings.counts(),
         end_result: findings.end,
         judged: findings.judged(),
@@ -272,14 +309,14 @@ pub fn report(subject: Side<'_>, expectation: &Expectation<'_>, findings: &Findi
             Ending::Failed { error } => Some(error.clone()),
             _ => None,
         },
-        damaged: damaged(subject, findings),
-        tolerances: tolerances(findings),
+        damaged: damaged(subject, &findings),
+        tolerances: tolerances(&findings),
         first_wrong,
-        tasks: task_reports,
         edges,
         races,
-        unaligned: unaligned(subject, expectation, findings),
+        unaligned: unaligned(subject, expectation, &findings),
         notes: notes(subject, expectation),
+        tasks: Listing { subject, expectation: *expectation, findings },
     }
 }
 
@@ -292,6 +329,7 @@ fn overall(
     let left_open = findings
         .tasks
         .iter()
+        .filter_map(Found::kept)
         .any(|task| matches!(task.verdict, Verdict::Unknown(_)) && task.supplied || task.lacking);
     if findings.any_wrong() || findings.any_beyond() {
         Overall::Differ
@@ -323,14 +361,15 @@ fn one_sided(subject: Side<'_>, expectation: &Expectation<'_>, findings: &Findin
 
 fn damaged(subject: Side<'_>, findings: &Findings) -> Vec<DamagedRecord> {
     let order = subject.tasks.order().iter();
-    let records = order.flat_map(|&at| findings.tasks[at].damage.iter().map(move |damage| (at, damage)));
+    let kept = order.filter_map(|&at| Some((at, findings.tasks[at].kept()?)));
+    let records = kept.flat_map(|(at, finding)| finding.damage.iter().map(move |damage| (at, damage)));
     records
         .map(|(at, (record, why))| {
             let task = subject.tasks.get(at);
             DamagedRecord {
                 record: *record,
                 id: task.id.to_string(),
-                kernel: task.kernel.clone(),
+                kernel: task.kernel.to_string(),
                 why: why.clone(),
             }
         })
@@ -339,21 +378,15 @@ fn damaged(subject: Side<'_>, findings: &Findings) -> Vec<DamagedRecord> {
 
 /// One sentence for each rule; there are few rules and many comparisons.
 fn tolerances(findings: &Findings) -> Vec<String> {
-    let comparisons = findings.tasks.iter().flat_map(|task| task.inputs.iter().chain(&task.outputs));
-    let mut rules: Vec<Tolerance> = Vec::new();
-    for tolerance in comparisons.filter_map(|comparison| comparison.tolerance) {
-        if !rules.iter().any(|rule| rule.same_rule(&tolerance)) {
-            rules.push(tolerance);
-        }
-    }
-    let mut sentences: Vec<String> = rules.iter().map(Tolerance::describe).collect();
+    let mut sentences: Vec<String> = findings.rules.iter().map(Tolerance::describe).collect();
     sentences.sort();
     sentences.dedup();
     sentences
 }
 
 fn closer(subject: Side<'_>, expectation: &Expectation<'_>, findings: &Findings, at: usize) -> Vec<Closer> {
-    let wrong = findings.tasks[at].outputs.iter().filter(|output| output.agreement == Agreement::Beyond);
+    let outputs = findings.tasks[at].kept().into_iter().flat_map(|finding| &finding.outputs);
+    let wrong = outputs.filter(|output| output.agreement == Agreement::Beyond);
     wrong.filter_map(|output| one_closer(subject, expectation, at, output)).collect()
 }
 
@@ -385,27 +418,7 @@ fn one_closer(
     })
 }
 
-fn task_report(subject: Side<'_>, findings: &Findings, at: usize) -> TaskReport {
-    let (task, finding) = (subject.tasks.get(at), &findings.tasks[at]);
-    let mut why: Vec<String> = finding.remarks.iter().chain(&finding.input_remarks).cloned().collect();
-    if let Some(reason) = finding.verdict.why()
-        && !why.iter().any(|known| known == reason)
-    {
-        why.insert(0, reason.to_owned());
-    }
-    let compared = |list: &[Comparison]| list.iter().map(compared).collect();
-    TaskReport {
-        id: task.id.to_string(),
-        kernel: task.kernel.clone(),
-        verdict: finding.verdict.name(),
-        running: !task.completed && task.has_started(),
-        why,
-        inputs: compared(&finding.inputs),
-        outputs: compared(&finding.outputs),
-    }
-}
-
-fn compared(comparison: &Comparison) -> Compared {
+pub(crate) fn compared(comparison: &Comparison) -> Compared {
     let (agreement, why) = match &comparison.agreement {
         Agreement::Equal => ("equal", None),
         Agreement::Within => ("within", None),
@@ -432,7 +445,8 @@ fn unaligned(subject: Side<'_>, expectation: &Expectation<'_>, findings: &Findin
     };
     let names =
         |side: Side<'_>, places: &[usize]| places.iter().map(|&at| side.tasks.get(at).label()).collect();
-    let lacking = subject.tasks.order().iter().copied().filter(|&at| findings.tasks[at].lacking);
+    let lacking = subject.tasks.order().iter().copied();
+    let lacking = lacking.filter(|&at| findings.tasks[at].kept().is_some_and(|finding| finding.lacking));
     Unaligned {
         by: match alignment.by {
             AlignedBy::TaskId => "task id",
@@ -480,7 +494,7 @@ fn stale_read(
 ) -> Option<Finding> {
     let dump = subject.dump;
     let task = subject.tasks.get(at);
-    for input in task.inputs.iter().map(|&index| dump.record(index)).filter(|r| r.kind == Kind::Tensor) {
+    for input in task.inputs.iter().map(|index| dump.record(index)).filter(|r| r.kind == Kind::Tensor) {
         let Ok(now) = dump.payload(&input) else { continue };
         let written = earlier(subject, at, &input);
         let poison = vec![0xff; now.len()];
@@ -530,7 +544,7 @@ fn recognise(
     let inputs: Vec<(String, Record)> = task
         .inputs
         .iter()
-        .map(|&index| dump.record(index))
+        .map(|index| dump.record(index))
         .filter(|input| input.kind == Kind::Tensor)
         .map(|input| (format!("argument {}", input.arg_index), input))
         .collect();
@@ -541,7 +555,7 @@ fn recognise(
         })
         .collect();
     let same_layout = record.dtype == Some(pair.dtype());
-    let before = task.inputs.iter().map(|&index| dump.record(index)).find(|input| {
+    let before = task.inputs.iter().map(|index| dump.record(index)).find(|input| {
         same_layout && input.arg_index == record.arg_index && input.logical_bytes == record.logical_bytes
     });
     let before = before.and_then(|input| dump.payload(&input).ok());
@@ -562,7 +576,7 @@ fn earlier(subject: Side<'_>, at: usize, record: &Record) -> Vec<(String, Record
     let place = order.iter().position(|&task| task == at).unwrap_or(0);
     let outputs = order[..place].iter().rev().flat_map(|&task| {
         let task = subject.tasks.get(task);
-        task.outputs.iter().map(move |&index| (task, subject.dump.record(index)))
+        task.outputs.iter().map(move |index| (task, subject.dump.record(index)))
     });
     let here = |other: &Record| {
         other.address == record.address

@@ -11,7 +11,9 @@ mod again;
 mod end;
 mod task;
 
+use std::borrow::Cow;
 use std::ops::ControlFlow;
+use std::sync::{PoisonError, RwLock};
 
 use argus_abi::Kind;
 use argus_facts::References;
@@ -22,6 +24,7 @@ use crate::align::{Alignment, Side, align};
 use crate::compare::{Comparison, Limits};
 use crate::flow::{self, Judged, Known, State, Written};
 use crate::golden::Folder;
+use crate::metrics::Tolerance;
 use crate::tasks::Tasks;
 use crate::verdict::{Agreement, Evidence, First, Verdict, compared, firsts, isolated};
 
@@ -30,6 +33,7 @@ pub use end::EndResult;
 pub(crate) use task::expected_with;
 
 /// What the outputs are compared with.
+#[derive(Clone, Copy)]
 pub enum Expectation<'a> {
     /// Another run.
     Against(Side<'a>),
@@ -76,14 +80,64 @@ pub struct TaskFinding {
     pub idle: bool,
 }
 
+/// What is kept of a task.
+#[derive(Clone, Debug)]
+pub enum Found {
+    /// It was compared with a task of another dump, every pair is equal, outputs among them, and there is nothing else to
+    /// tell. Of two runs of one program nearly all tasks are like that, and there may be millions of them: the pairs
+    /// are not kept, and made again by [`Findings::told`] where they are shown.
+    Equal {
+        pairs: u32,
+        /// Outputs among them that are tensors.
+        tensors: u32,
+    },
+    Told(Box<TaskFinding>),
+}
+
+impl Found {
+    fn new(finding: TaskFinding) -> Found {
+        let plain = finding.supplied
+            && !finding.lacking
+            && !finding.outputs.is_empty()
+            && finding.remarks.is_empty()
+            && finding.input_remarks.is_empty()
+            && finding.damage.is_empty();
+        let mut all = finding.inputs.iter().chain(&finding.outputs);
+        if !plain || !all.all(|pair| pair.agreement == Agreement::Equal) {
+            return Found::Told(Box::new(finding));
+        }
+        let tensors = finding.outputs.iter().filter(|output| output.kind == Kind::Tensor).count();
+        let pairs = finding.inputs.len() + finding.outputs.len();
+        Found::Equal { pairs: pairs as u32, tensors: tensors as u32 }
+    }
+
+    pub fn verdict(&self) -> &Verdict {
+        match self {
+            Found::Equal { .. } => &Verdict::Clean,
+            Found::Told(finding) => &finding.verdict,
+        }
+    }
+
+    /// Everything, unless all pairs are equal.
+    pub fn kept(&self) -> Option<&TaskFinding> {
+        match self {
+            Found::Equal { .. } => None,
+            Found::Told(finding) => Some(finding),
+        }
+    }
+}
+
 /// What was found of a dump.
 #[derive(Clone, Debug)]
 pub struct Findings {
     /// In the order of [`Tasks`].
-    pub tasks: Vec<TaskFinding>,
+    pub tasks: Vec<Found>,
     pub firsts: Vec<First>,
     pub alignment: Option<Alignment>,
     pub end: EndResult,
+    /// What counted as agreement, each rule once.
+    pub rules: Vec<Tolerance>,
+    options: Options,
 }
 
 /// How many tasks have which verdict.
@@ -101,8 +155,8 @@ impl Findings {
     /// Of the tasks that run kernels; the others compute nothing that could be right or wrong.
     pub fn counts(&self) -> Counts {
         let mut counts = Counts::default();
-        for task in self.tasks.iter().filter(|task| !task.idle) {
-            *match task.verdict {
+        for task in self.tasks.iter().filter(|task| task.kept().is_none_or(|finding| !finding.idle)) {
+            *match task.verdict() {
                 Verdict::Clean => &mut counts.clean,
                 Verdict::Introduced => &mut counts.introduced,
                 Verdict::Inherited => &mut counts.inherited,
@@ -115,18 +169,32 @@ impl Findings {
     }
 
     pub fn any_wrong(&self) -> bool {
-        self.tasks.iter().any(|task| task.verdict.is_wrong())
+        self.tasks.iter().any(|task| task.verdict().is_wrong())
     }
 
     /// Outputs that differ of tasks about which no verdict was possible.
     pub fn any_beyond(&self) -> bool {
-        let outputs = self.tasks.iter().flat_map(|task| &task.outputs);
-        outputs.into_iter().any(|output| output.agreement == Agreement::Beyond)
+        let mut outputs = self.tasks.iter().filter_map(Found::kept).flat_map(|task| &task.outputs);
+        outputs.any(|output| output.agreement == Agreement::Beyond)
     }
 
     /// Tasks of which an output was compared.
     pub fn judged(&self) -> usize {
-        self.tasks.iter().filter(|task| task.outputs.iter().any(Comparison::is_judged)).count()
+        let judged = |task: &TaskFinding| task.outputs.iter().any(Comparison::is_judged);
+        self.tasks.iter().filter(|task| task.kept().is_none_or(judged)).count()
+    }
+
+    /// Everything about the task at `at`: as it was kept, or compared once more.
+    pub fn told(&self, subject: Side<'_>, expectation: &Expectation<'_>, at: usize) -> Cow<'_, TaskFinding> {
+        match (&self.tasks[at], expectation) {
+            (Found::Told(finding), _) => Cow::Borrowed(finding),
+            (Found::Equal { .. }, _) => {
+                let place = self.alignment.as_ref().and_then(|alignment| alignment.pairs[at]);
+                let mut finding = compare_task(subject, expectation, at, place, self.options);
+                finding.verdict = Verdict::Clean;
+                Cow::Owned(finding)
+            }
+        }
     }
 }
 
@@ -158,26 +226,26 @@ pub fn search_while(
         Expectation::Against(other) => Some(align(subject, *other)),
         _ => None,
     };
-    let mut tasks: Vec<TaskFinding> = (0..subject.tasks.len())
+    let rules = Rules::default();
+    let mut tasks: Vec<Found> = (0..subject.tasks.len())
         .into_par_iter()
         .map(|at| {
-            let finding = match expectation {
-                Expectation::Against(other) => {
-                    let place = alignment.as_ref().and_then(|alignment| alignment.pairs[at]);
-                    task::against(subject, at, *other, place, options)
-                }
-                Expectation::Golden(folder) => task::golden(subject, at, folder, options),
-                Expectation::Isolated(references) => task::isolated(subject, at, *references, options),
+            let place = alignment.as_ref().and_then(|alignment| alignment.pairs[at]);
+            let finding = compare_task(subject, expectation, at, place, options);
+            finding.inputs.iter().chain(&finding.outputs).for_each(|pair| rules.add(pair.tolerance));
+            let found = match expectation {
+                Expectation::Against(_) => Found::new(finding),
+                _ => Found::Told(Box::new(finding)),
             };
-            done(at).is_continue().then_some(finding)
+            done(at).is_continue().then_some(found)
         })
         .collect::<Option<_>>()?;
     let (verdicts, reads) = match expectation {
         Expectation::Against(_) => (verdicts_against(subject.tasks, &tasks), Vec::new()),
         // A folder says what is right, not what follows from what: the same rule as for another run, with what
         // the folder leaves open taken from the tasks before.
-        Expectation::Golden(_) => verdicts_golden(subject, &tasks),
-        Expectation::Isolated(_) => verdicts_isolated(subject, &tasks),
+        Expectation::Golden(_) => verdicts_by_memory(subject, &tasks, Judged::Absolutely),
+        Expectation::Isolated(_) => verdicts_by_memory(subject, &tasks, Judged::ByInputs),
     };
     let verdicts: Vec<Verdict> = verdicts
         .into_iter()
@@ -187,11 +255,46 @@ pub fn search_while(
         .collect();
     let firsts = firsts(subject.tasks, &verdicts);
     for (task, verdict) in tasks.iter_mut().zip(verdicts) {
-        task.verdict = verdict;
+        if let Found::Told(finding) = task {
+            finding.verdict = verdict;
+        }
     }
     let judged = matches!(expectation, Expectation::Isolated(_)).then_some(&reads[..]);
     let end = end::end_result(subject, &tasks, judged);
-    Some(Findings { tasks, firsts, alignment, end })
+    Some(Findings { tasks, firsts, alignment, end, rules: rules.0.into_inner().unwrap_or_default(), options })
+}
+
+/// Compares one task; `place` is that of its counterpart in the other dump.
+fn compare_task(
+    subject: Side<'_>,
+    expectation: &Expectation<'_>,
+    at: usize,
+    place: Option<usize>,
+    options: Options,
+) -> TaskFinding {
+    match expectation {
+        Expectation::Against(other) => task::against(subject, at, *other, place, options),
+        Expectation::Golden(folder) => task::golden(subject, at, folder, options),
+        Expectation::Isolated(references) => task::isolated(subject, at, *references, options),
+    }
+}
+
+/// Different rules of agreement: a few, met by many threads.
+#[derive(Default)]
+struct Rules(RwLock<Vec<Tolerance>>);
+
+impl Rules {
+    fn add(&self, tolerance: Option<Tolerance>) {
+        let Some(tolerance) = tolerance else { return };
+        let known = |rules: &[Tolerance]| rules.iter().any(|rule| rule.same_rule(&tolerance));
+        if known(&self.0.read().unwrap_or_else(PoisonError::into_inner)) {
+            return;
+        }
+        let mut rules = self.0.write().unwrap_or_else(PoisonError::into_inner);
+        if !known(&rules) {
+            rules.push(tolerance);
+        }
+    }
 }
 
 fn evidence(tasks: &Tasks, at: usize, finding: &TaskFinding) -> Evidence {
@@ -217,12 +320,13 @@ fn evidence(tasks: &Tasks, at: usize, finding: &TaskFinding) -> Evidence {
     }
 }
 
-fn verdicts_against(tasks: &Tasks, findings: &[TaskFinding]) -> Vec<Verdict> {
+fn verdicts_against(tasks: &Tasks, found: &[Found]) -> Vec<Verdict> {
     let mut verdicts = vec![Verdict::Clean; tasks.len()];
     for &at in tasks.order() {
+        let Some(finding) = found[at].kept() else { continue };
         let mut before = tasks.predecessors(at).iter().filter(|edge| edge.data);
         let behind_wrong = before.any(|edge| verdicts[edge.task].is_wrong());
-        verdicts[at] = compared(&evidence(tasks, at, &findings[at]), behind_wrong);
+        verdicts[at] = compared(&evidence(tasks, at, finding), behind_wrong);
     }
     verdicts
 }
@@ -247,22 +351,17 @@ fn known(finding: &TaskFinding) -> Known {
     }
 }
 
-fn verdicts_golden(subject: Side<'_>, findings: &[TaskFinding]) -> (Vec<Verdict>, Vec<State>) {
-    let known: Vec<Known> = findings.iter().map(known).collect();
-    let reads = flow::reads(subject.dump, subject.tasks, &known, Judged::Absolutely);
-    let verdict = |at: usize| {
-        let evidence = evidence(subject.tasks, at, &findings[at]);
-        compared(&Evidence { reads: reads[at], ..evidence }, false)
+/// Verdicts that follow from what each task read, which is known by the bytes that other tasks left there.
+fn verdicts_by_memory(subject: Side<'_>, found: &[Found], judged: Judged) -> (Vec<Verdict>, Vec<State>) {
+    let known: Vec<Known> = found.iter().map(|task| task.kept().map(known).unwrap_or_default()).collect();
+    let reads = flow::reads(subject.dump, subject.tasks, &known, judged);
+    let verdict = |(at, finding): (usize, &Found)| {
+        let Some(finding) = finding.kept() else { return Verdict::Clean };
+        let evidence = Evidence { reads: reads[at], ..evidence(subject.tasks, at, finding) };
+        match judged {
+            Judged::Absolutely => compared(&evidence, false),
+            Judged::ByInputs => isolated(&evidence),
+        }
     };
-    ((0..findings.len()).map(verdict).collect(), reads)
-}
-
-fn verdicts_isolated(subject: Side<'_>, findings: &[TaskFinding]) -> (Vec<Verdict>, Vec<State>) {
-    let known: Vec<Known> = findings.iter().map(known).collect();
-    let reads = flow::reads(subject.dump, subject.tasks, &known, Judged::ByInputs);
-    let verdict = |at: usize| {
-        let evidence = evidence(subject.tasks, at, &findings[at]);
-        isolated(&Evidence { reads: reads[at], ..evidence })
-    };
-    ((0..findings.len()).map(verdict).collect(), reads)
+    (found.iter().enumerate().map(verdict).collect(), reads)
 }

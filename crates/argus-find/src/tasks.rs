@@ -1,11 +1,14 @@
 //! The tasks of a dump, each with its records, in an order in which they can have run.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 use argus_abi::{EdgeReason, Kind, Role, Stage, TaskId};
 use argus_dump::read::{Dump, Ending, Record};
-use argus_facts::{Edge, FuncIds, Graph};
+use argus_facts::{Edge, FuncIds, Graph, Neighbours, Order};
 use rustc_hash::FxHashMap;
+
+use crate::indices::Indices;
 
 /// The graph of a dump that has none itself, from elsewhere.
 #[derive(Clone, Debug, Default)]
@@ -21,12 +24,12 @@ pub struct Task {
     pub id: TaskId,
     pub func_ids: FuncIds,
     /// Names of its kernels joined by `+`; empty if unknown.
-    pub kernel: String,
+    pub kernel: Arc<str>,
     pub blocks: u32,
-    /// Indices of what it was given: records before dispatch, by argument.
-    pub inputs: Vec<usize>,
-    /// Indices of what it left: records after completion, by argument.
-    pub outputs: Vec<usize>,
+    /// What it was given: records before dispatch, by argument.
+    pub inputs: Indices,
+    /// What it left: records after completion, by argument.
+    pub outputs: Indices,
     /// Its place in the order of dispatch, where the dump knows it.
     pub dispatch: Option<u64>,
     /// It ended, as far as the dump knows. Of others the outputs are partial.
@@ -47,106 +50,123 @@ pub struct Predecessor {
 #[derive(Clone, Debug, Default)]
 pub struct Tasks {
     list: Vec<Task>,
-    places: FxHashMap<TaskId, usize>,
+    /// Places in `list`, by id.
+    by_id: Vec<u32>,
     /// Names of kernels by number, as far as they are known.
     names: BTreeMap<i32, String>,
-    predecessors: Vec<Vec<Predecessor>>,
-    successors: Vec<Vec<usize>>,
+    predecessors: Neighbours<Predecessor>,
+    successors: Neighbours,
     order: Vec<usize>,
     edges: bool,
     cyclic: bool,
+}
+
+/// The names of tasks, each text once.
+#[derive(Default)]
+struct KernelTexts(FxHashMap<FuncIds, Arc<str>>);
+
+impl KernelTexts {
+    fn get(&mut self, func_ids: FuncIds, text: impl FnOnce() -> String) -> Arc<str> {
+        Arc::clone(self.0.entry(func_ids).or_insert_with(|| text().into()))
+    }
 }
 
 impl Tasks {
     /// Groups the records of a dump by task. Kernels and edges come from the dump where it has them, else from
     /// `supplied`.
     pub fn new(dump: &Dump, supplied: Option<&Supplied>) -> Tasks {
-        let mut list: Vec<Task> = Vec::new();
-        let mut place: FxHashMap<TaskId, usize> = FxHashMap::default();
+        let graph = dump.passing_graph();
+        let graph = graph.as_deref();
+        let (mut of_records, mut of_graph, mut elsewhere) =
+            (KernelTexts::default(), KernelTexts::default(), KernelTexts::default());
+        let mut list: Vec<Task> = Vec::with_capacity(graph.map_or(0, |graph| graph.tasks.len()));
+        let mut place: FxHashMap<TaskId, u32> = FxHashMap::default();
         for record in dump.records() {
-            let at = *place.entry(record.task_id).or_insert_with(|| {
-                list.push(task_of(&record, dump));
-                list.len() - 1
-            });
+            // Most dumps have the records of a task beside each other.
+            let at = match list.last() {
+                Some(last) if last.id == record.task_id => list.len() - 1,
+                _ => *place.entry(record.task_id).or_insert_with(|| {
+                    let func_ids = record.func_ids;
+                    let names =
+                        || if func_ids.is_empty() { String::new() } else { dump.kernel_names(&record) };
+                    let kernel = of_records.get(func_ids, names);
+                    list.push(Task { func_ids, kernel, ..Task::bare(record.task_id) });
+                    list.len() as u32 - 1
+                }) as usize,
+            };
             match record.stage {
                 Stage::BeforeDispatch => list[at].inputs.push(record.index),
                 Stage::AfterCompletion => list[at].outputs.push(record.index),
             }
         }
-        let mut edges = Vec::new();
+        let mut edges: &[Edge] = &[];
         let cut_off = matches!(dump.ending(), Ending::Unfinished { .. } | Ending::Failed { .. });
-        if let Some(graph) = dump.graph() {
+        if let Some(graph) = graph {
             // A run that was cut off describes the tasks that ended; of the others there are records only.
             list.iter_mut().for_each(|task| task.completed = !cut_off);
             for known in &graph.tasks {
                 let at = *place.entry(known.id).or_insert_with(|| {
                     list.push(Task::bare(known.id));
-                    list.len() - 1
+                    list.len() as u32 - 1
                 });
-                let task = &mut list[at];
+                let task = &mut list[at as usize];
                 task.blocks = known.blocks;
                 task.dispatch = known.dispatch_order;
                 task.completed = known.state.is_done();
                 if task.func_ids.is_empty() {
                     task.func_ids = known.func_ids;
-                    task.kernel = graph.kernel_names(&known.func_ids);
+                    task.kernel = of_graph.get(known.func_ids, || graph.kernel_names(&known.func_ids));
                 }
             }
-            edges.extend(&graph.edges);
+            edges = &graph.edges;
         }
-        if let Some(Supplied { graph, .. }) = supplied {
-            for known in &graph.tasks {
+        if let Some(Supplied { graph: supplied, .. }) = supplied {
+            for known in &supplied.tasks {
                 let Some(&at) = place.get(&known.id) else { continue };
-                let task = &mut list[at];
-                if task.kernel.is_empty() || task.func_ids.is_empty() {
+                let task = &mut list[at as usize];
+                let named = task.kernel.chars().any(|letter| !letter.is_ascii_digit() && letter != '+');
+                let lacking = task.kernel.is_empty() || task.func_ids.is_empty();
+                if lacking {
                     task.func_ids = known.func_ids;
-                    task.kernel = graph.kernel_names(&known.func_ids);
-                } else if task.kernel.chars().all(|letter| letter.is_ascii_digit() || letter == '+') {
-                    task.kernel = graph.kernel_names(&task.func_ids);
                 }
-                if dump.graph().is_none_or(|own| own.task(known.id).is_none()) {
+                if lacking || !named {
+                    let func_ids = task.func_ids;
+                    task.kernel = elsewhere.get(func_ids, || supplied.kernel_names(&func_ids));
+                }
+                if graph.is_none_or(|own| own.task(known.id).is_none()) {
                     task.blocks = known.blocks;
                 }
             }
             if edges.is_empty() {
-                edges.extend(&graph.edges);
+                edges = &supplied.edges;
             }
         }
+        drop(place);
         for task in &mut list {
-            let arguments = dump.graph().and_then(|graph| graph.task(task.id));
+            let arguments = graph.and_then(|graph| graph.task(task.id));
             let arguments =
                 arguments.map_or(0, |known| usize::from(known.tensors) + usize::from(known.scalars));
             look_at_records(task, dump, arguments);
         }
         let names = names(dump, supplied, &list);
-        Tasks::with_edges(list, names, place, &edges)
+        Tasks::with_edges(list, names, edges)
     }
 
-    fn with_edges(
-        list: Vec<Task>,
-        names: BTreeMap<i32, String>,
-        places: FxHashMap<TaskId, usize>,
-        edges: &[Edge],
-    ) -> Tasks {
-        let mut predecessors = vec![Vec::new(); list.len()];
-        let mut successors = vec![Vec::new(); list.len()];
-        let mut any = false;
-        for &Edge { from, to, reason } in edges {
-            let (Some(&from), Some(&to)) = (places.get(&from), places.get(&to)) else { continue };
-            any = true;
-            predecessors[to].push(Predecessor { task: from, data: reason != EdgeReason::WriteAfterRead });
-            successors[from].push(to);
-        }
-        let mut tasks = Tasks {
-            list,
-            places,
-            names,
-            predecessors,
-            successors,
-            order: Vec::new(),
-            edges: any,
-            cyclic: false,
-        };
+    fn with_edges(list: Vec<Task>, names: BTreeMap<i32, String>, edges: &[Edge]) -> Tasks {
+        let mut by_id: Vec<u32> = (0..list.len() as u32).collect();
+        by_id.sort_unstable_by_key(|&at| list[at as usize].id);
+        let mut tasks = Tasks { list, by_id, names, ..Tasks::default() };
+        let place = |id: TaskId| tasks.find(id).map(|at| at as u32);
+        let known: Vec<(u32, u32, bool)> = edges
+            .iter()
+            .filter_map(|edge| {
+                Some((place(edge.from)?, place(edge.to)?, edge.reason != EdgeReason::WriteAfterRead))
+            })
+            .collect();
+        let before = known.iter().map(|&(from, to, data)| (to, Predecessor { task: from as usize, data }));
+        tasks.predecessors = Neighbours::new(tasks.len(), before);
+        tasks.successors = Neighbours::new(tasks.len(), known.iter().map(|&(from, to, _)| (from, to)));
+        tasks.edges = !known.is_empty();
         tasks.sort();
         tasks
     }
@@ -159,26 +179,12 @@ impl Tasks {
             let task = &self.list[at];
             (task.dispatch, task.id)
         };
-        let mut missing: Vec<usize> = self.predecessors.iter().map(Vec::len).collect();
-        let mut free: std::collections::BTreeSet<((Option<u64>, TaskId), usize)> =
-            (0..self.list.len()).filter(|&at| missing[at] == 0).map(|at| (rank(at), at)).collect();
-        let mut order = Vec::with_capacity(self.list.len());
-        while let Some((_, at)) = free.pop_first() {
-            order.push(at);
-            for &next in &self.successors[at] {
-                missing[next] -= 1;
-                if missing[next] == 0 {
-                    free.insert((rank(next), next));
-                }
-            }
-        }
-        if order.len() < self.list.len() {
-            // A graph with a circle is no graph of a run: what is left comes as it was dispatched.
-            self.cyclic = true;
-            let mut left: Vec<usize> = (0..self.list.len()).filter(|&at| missing[at] > 0).collect();
-            left.sort_by_key(|&at| rank(at));
-            order.extend(left);
-        }
+        let waits_for = (0..self.len()).map(|at| self.predecessors(at).len() as u32).collect();
+        let Order { mut order, mut circular } = Order::new(&self.successors, waits_for, rank);
+        // A graph with a circle is no graph of a run: what is left comes as it was dispatched.
+        self.cyclic = !circular.is_empty();
+        circular.sort_by_key(|&at| rank(at));
+        order.extend(circular);
         self.order = order;
     }
 
@@ -204,11 +210,11 @@ impl Tasks {
     }
 
     pub fn predecessors(&self, at: usize) -> &[Predecessor] {
-        &self.predecessors[at]
+        self.predecessors.at(at)
     }
 
-    pub fn successors(&self, at: usize) -> &[usize] {
-        &self.successors[at]
+    pub fn successors(&self, at: usize) -> &[u32] {
+        self.successors.at(at)
     }
 
     /// Names of a task's kernels, in the order of its members; `None` if one is not known.
@@ -228,7 +234,8 @@ impl Tasks {
 
     /// The place of the task with this id.
     pub fn find(&self, id: TaskId) -> Option<usize> {
-        self.places.get(&id).copied()
+        let found = self.by_id.binary_search_by_key(&id, |&at| self.list[at as usize].id);
+        found.ok().map(|place| self.by_id[place] as usize)
     }
 }
 
@@ -237,10 +244,10 @@ impl Task {
         Task {
             id,
             func_ids: FuncIds::default(),
-            kernel: String::new(),
+            kernel: Arc::default(),
             blocks: 1,
-            inputs: Vec::new(),
-            outputs: Vec::new(),
+            inputs: Indices::default(),
+            outputs: Indices::default(),
             dispatch: None,
             completed: true,
             inputs_known: true,
@@ -259,7 +266,7 @@ impl Task {
 
     /// `0x0000000200000001 (QK)`
     pub fn label(&self) -> String {
-        match self.kernel.as_str() {
+        match &*self.kernel {
             "" => self.id.to_string(),
             kernel => format!("{} ({kernel})", self.id),
         }
@@ -267,7 +274,7 @@ impl Task {
 
     /// What it was given and left as tensors, for telling tasks apart without their ids.
     pub(crate) fn tensors<'a>(&'a self, dump: &'a Dump) -> impl Iterator<Item = Record> + 'a {
-        let records = self.inputs.iter().chain(&self.outputs).map(|&index| dump.record(index));
+        let records = self.inputs.iter().chain(self.outputs.iter()).map(|index| dump.record(index));
         records.filter(|record| record.kind == Kind::Tensor)
     }
 }
@@ -277,13 +284,13 @@ impl Task {
 fn look_at_records(task: &mut Task, dump: &Dump, arguments: usize) {
     let (mut slots, mut before) = (Vec::new(), Vec::new());
     let mut tensors_before = false;
-    for record in task.inputs.iter().map(|&index| dump.record(index)) {
+    for record in task.inputs.iter().map(|index| dump.record(index)) {
         before.push(record.arg_index);
         slots.push(record.arg_index);
         tensors_before |= record.kind == Kind::Tensor;
     }
     let mut known = true;
-    for record in task.outputs.iter().map(|&index| dump.record(index)) {
+    for record in task.outputs.iter().map(|index| dump.record(index)) {
         task.completed &= !record.partial;
         known &= record.role != Role::Inout || before.contains(&record.arg_index);
         slots.push(record.arg_index);
@@ -296,12 +303,6 @@ fn look_at_records(task: &mut Task, dump: &Dump, arguments: usize) {
     task.inputs_known = known && all;
 }
 
-fn task_of(record: &Record, dump: &Dump) -> Task {
-    let func_ids = record.func_ids;
-    let kernel = if func_ids.is_empty() { String::new() } else { dump.kernel_names(record) };
-    Task { func_ids, kernel, ..Task::bare(record.task_id) }
-}
-
 /// The names of all kernels of the tasks, from the dump, else from elsewhere.
 fn names(dump: &Dump, supplied: Option<&Supplied>, list: &[Task]) -> BTreeMap<i32, String> {
     let mut names = BTreeMap::new();
@@ -312,9 +313,9 @@ fn names(dump: &Dump, supplied: Option<&Supplied>, list: &[Task]) -> BTreeMap<i3
         // A scene that fits knows its kernels better than a file beside the dump does.
         let elsewhere =
             supplied.and_then(|supplied| supplied.graph.kernel(id)).map(|kernel| kernel.name.as_str());
-        let name = match dump.own_graph() {
-            Some(_) => dump.kernel_name(id).or(elsewhere),
-            None => elsewhere.or_else(|| dump.kernel_name(id)),
+        let name = match dump.has_own_graph() {
+            true => dump.kernel_name(id).or(elsewhere),
+            false => elsewhere.or_else(|| dump.kernel_name(id)),
         };
         if let Some(name) = name {
             names.insert(id, name.to_owned());

@@ -197,7 +197,7 @@ impl Walk {
         let mut open = self.begin(from);
         let mut count = 0;
         while let Some(at) = open.pop() {
-            for &next in tasks.successors(at) {
+            for next in tasks.successors(at).iter().map(|&next| next as usize) {
                 if self.is_new(next) {
                     count += usize::from(verdicts[next].is_wrong());
                     open.push(next);

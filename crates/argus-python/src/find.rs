@@ -161,7 +161,7 @@ fn search(
     let subject = Side { dump, tasks: &tasks };
     let judge = |expectation: &Expectation<'_>| {
         let findings = search_while(subject, expectation, options, each)?;
-        Some(report(subject, expectation, &findings))
+        Some(report(subject, expectation, findings).map_tasks(|tasks| tasks.collect()))
     };
     let found = match with {
         With::Dump(other) => {

@@ -25,8 +25,8 @@ impl Task {
         Task { dump: Arc::clone(dump), id: task.id, task: task.clone() }
     }
 
-    fn records_at(&self, indices: &[usize]) -> Vec<Record> {
-        indices.iter().map(|&index| Record::new(&self.dump, index)).collect()
+    fn records_at(&self, indices: impl Iterator<Item = usize>) -> Vec<Record> {
+        indices.map(|index| Record::new(&self.dump, index)).collect()
     }
 }
 
@@ -71,13 +71,13 @@ impl Task {
     /// What it was given: records before dispatch, by argument.
     #[getter]
     fn inputs(&self) -> Vec<Record> {
-        self.records_at(&self.task.inputs)
+        self.records_at(self.task.inputs.iter())
     }
 
     /// What it left: records after completion, by argument.
     #[getter]
     fn outputs(&self) -> Vec<Record> {
-        self.records_at(&self.task.outputs)
+        self.records_at(self.task.outputs.iter())
     }
 
     fn __repr__(&self) -> String {

@@ -51,7 +51,7 @@ fn find(session: &Session, one: &Shown, other: &Shown) -> Option<Value> {
             Some([one.tasks.find(tasks.get(at).id)?, other.tasks.find(there)?])
         })
         .collect();
-    let mut object = serde_json::to_value(report(subject, &expectation, &findings)).ok()?;
+    let mut object = serde_json::to_value(report(subject, &expectation, findings)).ok()?;
     object["pairs"] = json!(pairs);
     Some(object)
 }

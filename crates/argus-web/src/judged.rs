@@ -206,17 +206,18 @@ fn find(session: &Session, shown: &Shown) -> Result<Judged, NotJudged> {
         false => std::ops::ControlFlow::Continue(()),
     };
     let findings = search_while(side, &expectation, Options::default(), go_on).ok_or(NotJudged::GivenUp)?;
-    let found = report(side, &expectation, &findings);
     let mut verdicts = vec![0; shown.tasks.len()];
     let mut wrong = FxHashMap::default();
-    for (at, finding) in findings.tasks.iter().enumerate() {
+    for (at, found) in findings.tasks.iter().enumerate() {
         if let Some(place) = shown.tasks.find(tasks.get(at).id) {
-            verdicts[place] = number(&finding.verdict);
+            verdicts[place] = number(found.verdict());
         }
-        for output in finding.outputs.iter().filter(|output| !output.wrong.is_empty()) {
+        let outputs = found.kept().into_iter().flat_map(|finding| &finding.outputs);
+        for output in outputs.filter(|output| !output.wrong.is_empty()) {
             wrong.insert(output.record, output.wrong.clone());
         }
     }
+    let found = report(side, &expectation, findings).map_tasks(|tasks| tasks.collect());
     let first = found.first_wrong.first().and_then(|first| parse(&first.id));
     let (object, reports, firsts) = split(shown, found);
     Ok(Judged { verdicts, first, reports, firsts, object, wrong, tasks, references })

@@ -164,8 +164,8 @@ fn text(report: &Report) -> String {
     if let Some(time) = report.file_system {
         _ = writeln!(
             text,
-            "{NOTE}note:{NOTE:#} creating and naming {} takes about {:.1} s here, whatever is in them (measured with empty \
-             ones)",
+            "{NOTE}note:{NOTE:#} creating and naming {} takes at least {:.1} s here, whatever is in them (measured with \
+             empty ones)",
             counted(report.files, "file"),
             time.as_secs_f64()
         );

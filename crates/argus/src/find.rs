@@ -21,7 +21,7 @@ use argus_dump_scene::{Known, known};
 use argus_find::align::Side;
 use argus_find::compare::Limits;
 use argus_find::golden::Folder;
-use argus_find::report::{Report, report};
+use argus_find::report::{Listing, Report, report};
 use argus_find::search::{Expectation, Options, search};
 use argus_find::tasks::Tasks;
 
@@ -73,12 +73,14 @@ pub fn find(args: &FindArgs, registry: &Registry) -> Result<ExitCode, Failure> {
     let supplied = supplied.flatten();
     let tasks = Tasks::new(&dump, supplied.as_ref());
     let subject = Side { dump: &dump, tasks: &tasks };
+    // They live as long as the report, which looks at them again.
+    let (other, others, folder);
     let mut found = if let Some(against) = &args.against {
-        let other = open_other(against)?;
-        let tasks = Tasks::new(&other, None);
-        judge(subject, &Expectation::Against(Side { dump: &other, tasks: &tasks }), options, args.json)
+        other = open_other(against)?;
+        others = Tasks::new(&other, None);
+        judge(subject, &Expectation::Against(Side { dump: &other, tasks: &others }), options, args.json)
     } else if let Some(golden) = &args.golden {
-        let folder = Folder::open(golden).map_err(Failure::usage)?;
+        folder = Folder::open(golden).map_err(Failure::usage)?;
         let mut found = judge(subject, &Expectation::Golden(&folder), options, args.json);
         found.notes.extend(folder.unused(&tasks));
         found
@@ -152,7 +154,7 @@ pub fn diff(args: &DiffArgs) -> Result<ExitCode, Failure> {
 }
 
 /// Writes beside the dump what was found, for listings and the browser.
-fn keep_verdict(found: &Report, dump: &Dump) {
+fn keep_verdict<T>(found: &Report<T>, dump: &Dump) {
     output::keep_verdict(&found.last_verdict(), dump.directory());
 }
 
@@ -166,11 +168,16 @@ fn options(limits: &LimitArgs, full: bool) -> Result<Options, Failure> {
     Ok(Options { limits, full })
 }
 
-fn judge(subject: Side<'_>, expectation: &Expectation<'_>, options: Options, json: bool) -> Report {
+fn judge<'a>(
+    subject: Side<'a>,
+    expectation: &Expectation<'a>,
+    options: Options,
+    json: bool,
+) -> Report<Listing<'a>> {
     let bar = bar("comparing", subject.tasks.len() as u64, json);
     let findings = search(subject, expectation, options, |_| bar.inc(1));
     bar.finish_and_clear();
-    report(subject, expectation, &findings)
+    report(subject, expectation, findings)
 }
 
 /// Said when references are asked for and the scene is not known.

@@ -373,6 +373,24 @@ impl Dump {
         self.own_graph().or(self.supplied.graph.as_ref())
     }
 
+    /// The same for a caller that looks at it once: a graph that was not asked for before is not kept, which saves the
+    /// memory of large ones.
+    pub fn passing_graph(&self) -> Option<Cow<'_, Graph>> {
+        let own = match &self.records {
+            Records::Journal(table) => Some(table.passing_graph()),
+            Records::Manifest { graph, .. } => graph.as_deref().map(Cow::Borrowed),
+        };
+        own.or_else(|| self.supplied.graph.as_ref().map(Cow::Borrowed))
+    }
+
+    /// Whether the dump itself has a graph.
+    pub fn has_own_graph(&self) -> bool {
+        match &self.records {
+            Records::Journal(_) => true,
+            Records::Manifest { graph, .. } => graph.is_some(),
+        }
+    }
+
     /// The graph that the dump itself has; the reference's dumps have none.
     pub fn own_graph(&self) -> Option<&Graph> {
         match &self.records {

@@ -1,5 +1,6 @@
 //! A journal as a table of records.
 
+use std::borrow::Cow;
 use std::path::Path;
 use std::sync::OnceLock;
 
@@ -128,18 +129,25 @@ impl Table {
     }
 
     pub(crate) fn graph(&self) -> &Graph {
-        self.graph.get_or_init(|| {
-            let (mut tasks, mut edges) = (Vec::new(), Vec::new());
-            for entry in self.journal.entries() {
-                match entry {
-                    Entry::Task(record) => tasks.extend(TaskInfo::from_fields(&record.task)),
-                    // What has another reason was refused when the journal was opened.
-                    Entry::Edges(record) => edges.extend(record.edges().into_iter().flatten()),
-                    _ => {}
-                }
+        self.graph.get_or_init(|| self.read_graph())
+    }
+
+    /// The graph as it is kept, or put together and not kept.
+    pub(crate) fn passing_graph(&self) -> Cow<'_, Graph> {
+        self.graph.get().map_or_else(|| Cow::Owned(self.read_graph()), Cow::Borrowed)
+    }
+
+    fn read_graph(&self) -> Graph {
+        let (mut tasks, mut edges) = (Vec::new(), Vec::new());
+        for entry in self.journal.entries() {
+            match entry {
+                Entry::Task(record) => tasks.extend(TaskInfo::from_fields(&record.task)),
+                // What has another reason was refused when the journal was opened.
+                Entry::Edges(record) => edges.extend(record.edges().into_iter().flatten()),
+                _ => {}
             }
-            Graph::new(self.kernels.clone(), tasks, edges)
-        })
+        }
+        Graph::new(self.kernels.clone(), tasks, edges)
     }
 }
 

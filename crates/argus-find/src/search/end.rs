@@ -4,7 +4,7 @@ use argus_abi::Kind;
 use argus_dump::read::Ending;
 use serde::Serialize;
 
-use super::TaskFinding;
+use super::Found;
 use crate::align::Side;
 use crate::compare::Comparison;
 use crate::flow::State;
@@ -26,11 +26,20 @@ pub enum EndResult {
 }
 
 /// `reads` is given where a task was judged by its own inputs alone: then an output is right only if those are.
-pub(super) fn end_result(subject: Side<'_>, findings: &[TaskFinding], reads: Option<&[State]>) -> EndResult {
+pub(super) fn end_result(subject: Side<'_>, findings: &[Found], reads: Option<&[State]>) -> EndResult {
     let tasks = subject.tasks;
     let (mut agree, mut open, mut affected) = (0, 0, false);
     for at in (0..tasks.len()).filter(|&at| tasks.successors(at).is_empty() && !tasks.get(at).is_idle()) {
-        let finding = &findings[at];
+        let captured = tasks.get(at).outputs.iter().filter(|&o| subject.dump.record(o).kind == Kind::Tensor);
+        let captured = captured.count().max(1);
+        let finding = match &findings[at] {
+            Found::Told(finding) => finding,
+            Found::Equal { tensors, .. } => {
+                agree += *tensors as usize;
+                open += captured.saturating_sub(*tensors as usize);
+                continue;
+            }
+        };
         if finding.outputs.iter().any(|output| output.agreement == Agreement::Beyond) {
             return EndResult::Differs;
         }
@@ -38,9 +47,8 @@ pub(super) fn end_result(subject: Side<'_>, findings: &[TaskFinding], reads: Opt
             finding.verdict == Verdict::Inherited && !finding.outputs.iter().any(|o| known(o, reads, at));
         let compared = finding.outputs.iter().filter(|output| output.kind == Kind::Tensor);
         let agreeing = compared.filter(|output| known(output, reads, at)).count();
-        let captured = tasks.get(at).outputs.iter().filter(|&&o| subject.dump.record(o).kind == Kind::Tensor);
         agree += agreeing;
-        open += captured.count().max(1).saturating_sub(agreeing);
+        open += captured.saturating_sub(agreeing);
     }
     let ended = matches!(subject.dump.ending(), Ending::Complete | Ending::Unknown);
     match (affected, ended, agree, open) {

@@ -9,6 +9,7 @@ use crate::align::Side;
 use crate::arguments::{Arguments, pair_arguments};
 use crate::compare::{Comparison, compare, compare_scalars, compare_widened};
 use crate::golden::{ArgumentKey, Folder, Values};
+use crate::indices::Indices;
 use crate::tasks::Task;
 use crate::verdict::Verdict;
 
@@ -39,8 +40,8 @@ fn begin(subject: Side<'_>, at: usize) -> TaskFinding {
 
 /// Records of a task with other bytes than were captured.
 fn damage(dump: &Dump, task: &Task) -> Vec<(usize, String)> {
-    let records = task.inputs.iter().chain(&task.outputs);
-    let damaged = records.filter_map(|&index| {
+    let records = task.inputs.iter().chain(task.outputs.iter());
+    let damaged = records.filter_map(|index| {
         let error = dump.payload(&dump.record(index)).err().filter(|error| error.is_damage())?;
         Some((index, with_causes(&error)))
     });
@@ -66,7 +67,7 @@ pub(super) fn against(
     let elsewhere = damage(other.dump, b).into_iter();
     finding.damage.extend(elsewhere.map(|(index, why)| (index, format!("the other dump: {why}"))));
     finding.lacking = tensors(subject.dump, a) != tensors(other.dump, b);
-    let compare_all = |lefts: &[usize], rights: &[usize], remarks: &mut Vec<String>| -> Vec<Comparison> {
+    let compare_all = |lefts: &Indices, rights: &Indices, remarks: &mut Vec<String>| -> Vec<Comparison> {
         let Arguments { pairs, unpaired } = pair_arguments(subject.dump, lefts, other.dump, rights);
         remarks.extend(unpaired);
         let one = |&(left, right): &(usize, usize)| pair(subject.dump, left, other.dump, right, options);
@@ -88,7 +89,7 @@ pub(super) fn against(
 
 /// How many tensors of a task were captured, at whatever stage.
 fn tensors(dump: &Dump, task: &Task) -> usize {
-    let records = task.inputs.iter().chain(&task.outputs).map(|&index| dump.record(index));
+    let records = task.inputs.iter().chain(task.outputs.iter()).map(|index| dump.record(index));
     let tensors = records.filter(|record| record.kind == Kind::Tensor);
     let mut slots: Vec<_> = tensors.map(|record| (record.arg_index, record.subtask)).collect();
     slots.sort_unstable();
@@ -134,8 +135,8 @@ pub(super) fn golden(subject: Side<'_>, at: usize, folder: &Folder, options: Opt
             Values::F32(bytes) => compare_widened(&record, payload, &bytes, label, options),
         })
     };
-    finding.inputs = task.inputs.iter().filter_map(|&index| check(index)).collect();
-    let outputs: Vec<Comparison> = task.outputs.iter().filter_map(|&index| check(index)).collect();
+    finding.inputs = task.inputs.iter().filter_map(check).collect();
+    let outputs: Vec<Comparison> = task.outputs.iter().filter_map(check).collect();
     if outputs.is_empty() {
         finding.supplied = false;
         finding.remarks.push("the folder expects nothing of its outputs".to_owned());
@@ -171,7 +172,7 @@ pub(super) fn isolated(
             return finding;
         }
     };
-    for &index in &task.outputs {
+    for index in task.outputs.iter() {
         let record = subject.dump.record(index);
         if record.kind == Kind::Scalar {
             continue;
@@ -227,7 +228,7 @@ pub(crate) fn expected_with(
 /// Each slot once, as it was before dispatch; outputs without their bytes.
 fn arguments<'a>(dump: &'a Dump, task: &Task) -> Vec<Argument<'a>> {
     let mut arguments: Vec<Argument<'a>> = Vec::new();
-    for &index in task.inputs.iter().chain(&task.outputs) {
+    for index in task.inputs.iter().chain(task.outputs.iter()) {
         let record = dump.record(index);
         // What every block of a task read was captured once per block by some dumps: the first one counts.
         if arguments.iter().any(|known| known.slot == record.arg_index) {

@@ -19,7 +19,8 @@ use crate::verdicts::{RIGHT, diamond};
 fn told(dump: &Dump, expectation: &Expectation<'_>) -> Report {
     let tasks = Tasks::new(dump, None);
     let side = Side { dump, tasks: &tasks };
-    report(side, expectation, &search(side, expectation, Options::default(), |_| {}))
+    report(side, expectation, search(side, expectation, Options::default(), |_| {}))
+        .map_tasks(|tasks| tasks.collect())
 }
 
 fn against(bad: &Dump, good: &Dump) -> Report {

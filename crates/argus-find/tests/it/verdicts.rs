@@ -1,6 +1,6 @@
 //! Verdicts on small graphs whose every value is written by hand.
 
-use argus_abi::EdgeReason;
+use argus_abi::{EdgeReason, TaskId};
 use argus_find::align::{AlignedBy, Side};
 use argus_find::races::{Conflict, races};
 use argus_find::report::{Overall, report};
@@ -22,7 +22,7 @@ pub fn diamond(x: [f32; 2], y: [f32; 2], z: [f32; 2]) -> Vec<TaskSpec> {
 }
 
 pub fn verdicts(tasks: &Tasks, findings: &Findings) -> Vec<(u64, &'static str)> {
-    let named = |at: usize| (tasks.get(at).id.raw(), findings.tasks[at].verdict.name());
+    let named = |at: usize| (tasks.get(at).id.raw(), findings.tasks[at].verdict().name());
     let mut verdicts: Vec<_> = (0..tasks.len()).map(named).collect();
     verdicts.sort_unstable();
     verdicts
@@ -150,11 +150,40 @@ fn tasks_of_other_ids_are_matched_by_structure() {
     let findings = search(side, &Expectation::Against(other), Options::default(), |_| {});
     assert_eq!(findings.alignment.as_ref().unwrap().by, AlignedBy::Structure);
     assert_eq!(firsts(&tasks, &findings), [0x2_0000_0002]);
-    let told = report(side, &Expectation::Against(other), &findings);
+    let told = report(side, &Expectation::Against(other), findings);
     assert_eq!(
         (told.verdict, told.unaligned.here.len(), told.unaligned.there.len()),
         (Overall::Differ, 0, 0)
     );
+}
+
+/// Of tasks that agree nothing is kept; what is shown of them is still every pair.
+#[test]
+fn pairs_that_are_equal_are_compared_again_where_they_are_shown() {
+    let good = diamond(RIGHT.0, RIGHT.1, RIGHT.2);
+    let mut bad = good.clone();
+    bad[2].args[2].after[1] += 1.0;
+    let (one, two) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let (dump, other) = (write(one.path(), &bad), write(two.path(), &good));
+    let (tasks, others) = (Tasks::new(&dump, None), Tasks::new(&other, None));
+    let (side, other) = (Side { dump: &dump, tasks: &tasks }, Side { dump: &other, tasks: &others });
+    let findings = search(side, &Expectation::Against(other), Options::default(), |_| {});
+    let kept: Vec<bool> = (1..=4)
+        .map(|id| findings.tasks[tasks.find(TaskId::from_raw(id)).unwrap()].kept().is_some())
+        .collect();
+    assert_eq!(kept, [false, false, true, false]);
+    let told = report(side, &Expectation::Against(other), findings);
+    for line in told.tasks.iter() {
+        let full = told.tasks.full(&line);
+        let mut shown: Vec<usize> = full.inputs.iter().chain(&full.outputs).map(|pair| pair.record).collect();
+        shown.sort_unstable();
+        let records = dump.records().filter(|record| record.task_id == line.id);
+        assert_eq!(shown, records.map(|record| record.index).collect::<Vec<_>>(), "{}", line.label());
+        let equal = full.inputs.iter().chain(&full.outputs).filter(|pair| pair.agreement == "equal").count();
+        assert_eq!(line.equal, (line.id.raw() != 3).then_some(equal as u32), "{}", line.label());
+        assert_eq!(full.outputs[0].agreement, if line.id.raw() == 3 { "beyond" } else { "equal" });
+        assert_eq!(full.outputs[0].with, format!("record {}", full.outputs[0].record));
+    }
 }
 
 #[test]
@@ -165,11 +194,11 @@ fn what_has_no_counterpart_is_listed() {
     let (tasks, others) = (Tasks::new(&dump, None), Tasks::new(&other, None));
     let (side, other) = (Side { dump: &dump, tasks: &tasks }, Side { dump: &other, tasks: &others });
     let findings = search(side, &Expectation::Against(other), Options::default(), |_| {});
-    let told = report(side, &Expectation::Against(other), &findings);
+    let unknown = findings.tasks.iter().filter(|task| matches!(task.verdict(), Verdict::Unknown(_))).count();
+    assert_eq!(unknown, 2);
+    let told = report(side, &Expectation::Against(other), findings);
     assert_eq!(told.unaligned.here, ["0x0000000000000003 (sum)", "0x0000000000000004 (double)"]);
     assert_eq!(told.verdict, Overall::Unjudged);
-    let unknown = findings.tasks.iter().filter(|task| matches!(task.verdict, Verdict::Unknown(_))).count();
-    assert_eq!(unknown, 2);
 }
 
 #[test]

@@ -4,7 +4,7 @@ use std::path::Path;
 
 use anstream::adapter::strip_str;
 use argus_find::metrics::Metrics;
-use argus_find::report::{Closer, FirstWrong, Report, TaskReport};
+use argus_find::report::{Closer, FirstWrong, Listing, Report, TaskLine};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
@@ -15,7 +15,7 @@ const STYLE: &str = include_str!("page/page.css");
 const SCRIPT: &str = concat!(include_str!("page/page.js"), include_str!("page/graph.js"));
 
 /// Writes the page, whole or not at all.
-pub fn write(path: &Path, report: &Report, repeat: &str) -> Result<(), Failure> {
+pub fn write(path: &Path, report: &Report<Listing<'_>>, repeat: &str) -> Result<(), Failure> {
     save(path, &page(&content(report, repeat)))
 }
 
@@ -41,7 +41,7 @@ fn page(content: &Value) -> String {
 }
 
 /// What the page shows, and no more: a report of many tasks is mostly pairs that are equal.
-fn content(report: &Report, repeat: &str) -> Value {
+fn content(report: &Report<Listing<'_>>, repeat: &str) -> Value {
     json!({
         "dump": report.dump,
         "compared_with": report.compared_with,
@@ -57,21 +57,22 @@ fn content(report: &Report, repeat: &str) -> Value {
         "notes": report.notes,
         "unaligned": report.unaligned,
         "edges": report.edges,
-        "tasks": report.tasks.iter().map(task).collect::<Vec<_>>(),
+        "tasks": report.tasks.iter().map(|line| task(report, &line)).collect::<Vec<_>>(),
         "first_wrong": report.first_wrong.iter().map(|first| first_wrong(report, first)).collect::<Vec<_>>(),
     })
 }
 
-fn first_wrong(report: &Report, first: &FirstWrong) -> Value {
-    let task = report.tasks.get(first.task);
-    let lists = task.map(|task| [("input", &task.inputs), ("output", &task.outputs)]);
+fn first_wrong(report: &Report<Listing<'_>>, first: &FirstWrong) -> Value {
+    let task = report.tasks.get(first.task).map(|line| report.tasks.full(&line));
+    let lists = task.as_ref().map(|task| [("input", &task.inputs), ("output", &task.outputs)]);
     let compared = lists.into_iter().flatten().flat_map(|(role, list)| {
         list.iter().map(move |compared| {
             strip_str(&format!("{role} {}", super::text::comparison(compared))).to_string()
         })
     });
-    let metrics =
-        |argument: u32| task?.outputs.iter().find(|output| output.argument == argument)?.metrics.as_deref();
+    let metrics = |argument: u32| {
+        task.as_ref()?.outputs.iter().find(|output| output.argument == argument)?.metrics.as_deref()
+    };
     let outputs = first.outputs.iter().map(|output| closer(output, metrics(output.argument)));
     json!({
         "task": first.task,
@@ -110,7 +111,11 @@ fn histogram(metrics: &Metrics) -> Value {
 }
 
 /// Id, kernel, verdict and what there is to say.
-fn task(task: &TaskReport) -> Value {
+fn task(report: &Report<Listing<'_>>, line: &TaskLine<'_>) -> Value {
+    if line.equal.is_some() {
+        return json!([line.id.to_string(), line.kernel, line.verdict, ""]);
+    }
+    let task = report.tasks.full(line);
     let beyond = |(side, list): (&str, &Vec<argus_find::report::Compared>)| {
         let wrong = list.iter().filter(|compared| compared.agreement == "beyond");
         wrong.map(|c| format!("{side} {}: {} out of tolerance", c.argument, c.beyond)).collect::<Vec<_>>()

@@ -36,7 +36,7 @@ pub fn isolated(
         let references = references.ok_or_else(unknown_scene)?;
         let tasks = Tasks::new(&capture.dump, supplied.flatten().as_ref());
         let subject = Side { dump: &capture.dump, tasks: &tasks };
-        Ok(judge(subject, &Expectation::Isolated(&references), options, true))
+        Ok(judge(subject, &Expectation::Isolated(&references), options, true).map_tasks(drop))
     });
     tell(&report(tree, shard, told, Vec::new()), args.json)
 }
@@ -61,13 +61,14 @@ pub fn against(
         let other = input::open(Some(&twin.capture(*theirs).directory))?;
         let (tasks, others) = (Tasks::new(&capture.dump, None), Tasks::new(&other, None));
         let subject = Side { dump: &capture.dump, tasks: &tasks };
-        Ok(judge(subject, &Expectation::Against(Side { dump: &other, tasks: &others }), options, true))
+        let against = Expectation::Against(Side { dump: &other, tasks: &others });
+        Ok(judge(subject, &against, options, true).map_tasks(drop))
     });
     let alone = alone.into_iter().map(|at| tree.capture(at).label()).collect();
     tell(&report(tree, shard, told, alone), json)
 }
 
-fn report(tree: &RunTree, shard: Shard, told: Vec<ranks::Told<Report>>, alone: Vec<String>) -> Value {
+fn report(tree: &RunTree, shard: Shard, told: Vec<ranks::Told<Report<()>>>, alone: Vec<String>) -> Value {
     let captures: Vec<Value> = told
         .into_iter()
         .map(|rank| match rank.told {

@@ -167,7 +167,7 @@ fn object(dumps: &[Dump], tasks: &Tasks, parting: &Parting, races: &[Race]) -> V
         "same": parting.same,
         "diverge": parting.begins.iter().map(|begin| json!({
             "task_id": id(begin.task),
-            "kernel": tasks.get(begin.task).kernel,
+            "kernel": &*tasks.get(begin.task).kernel,
             "runs": begin.runs.iter().map(|(run, record)| json!({
                 "run": run,
                 "arg_index": dumps[0].record(*record).arg_index,
@@ -176,7 +176,7 @@ fn object(dumps: &[Dump], tasks: &Tasks, parting: &Parting, races: &[Race]) -> V
         })).collect::<Vec<_>>(),
         "diverge_inputs_unknown": parting.open.iter().map(|begin| json!({
             "task_id": id(begin.task),
-            "kernel": tasks.get(begin.task).kernel,
+            "kernel": &*tasks.get(begin.task).kernel,
         })).collect::<Vec<_>>(),
         "damaged": parting.damaged.iter().map(|(at, why)| json!({ "task_id": id(*at), "why": why })).collect::<Vec<_>>(),
         "only_in": parting.elsewhere.iter().map(|(run, tasks)| json!({ "run": run, "task_ids": tasks })).collect::<Vec<_>>(),
@@ -184,7 +184,7 @@ fn object(dumps: &[Dump], tasks: &Tasks, parting: &Parting, races: &[Race]) -> V
         "unknown": parting.unknown.iter().map(|(at, why)| json!({ "task_id": id(*at), "why": why })).collect::<Vec<_>>(),
         "races": races.iter().map(|race| json!({
             "task_ids": [id(race.first), id(race.second)],
-            "kernels": [tasks.get(race.first).kernel, tasks.get(race.second).kernel],
+            "kernels": [&*tasks.get(race.first).kernel, &*tasks.get(race.second).kernel],
             "how": race.how.name(),
             "bytes": [format!("0x{:x}", race.bytes.start), format!("0x{:x}", race.bytes.end)],
             "records": [race.records.0, race.records.1],

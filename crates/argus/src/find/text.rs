@@ -5,7 +5,7 @@ use std::fmt::Write;
 
 use anstyle::{AnsiColor, Style};
 use argus_find::pattern::Finding;
-use argus_find::report::{Closer, Compared, FirstWrong, Overall, RaceReport, Report, TaskReport};
+use argus_find::report::{Closer, Compared, FirstWrong, Listing, Overall, RaceReport, TaskLine};
 use argus_find::search::EndResult;
 
 use crate::output::{BAD, GOOD, NOTE, counted};
@@ -15,9 +15,11 @@ const DIM: Style = AnsiColor::BrightBlack.on_default();
 /// Tasks that are listed by name before the rest is only counted.
 const LISTED: usize = 12;
 
+type Report<'a> = argus_find::report::Report<Listing<'a>>;
+
 /// The summary: the first wrong tasks, what is wrong with them, what to type next and, in its last line, the
 /// culprit. `repeat` holds the options that commands on this dump need again.
-pub fn summary(report: &Report, repeat: &str) -> String {
+pub fn summary(report: &Report<'_>, repeat: &str) -> String {
     let mut text = String::new();
     let with = report.other.as_deref().map_or(String::new(), |other| format!(": {other}"));
     _ = writeln!(text, "{} compared with {}{with}", report.dump, report.compared_with);
@@ -50,7 +52,7 @@ pub fn summary(report: &Report, repeat: &str) -> String {
 }
 
 /// What to type next.
-fn next(text: &mut String, report: &Report, repeat: &str) {
+fn next(text: &mut String, report: &Report<'_>, repeat: &str) {
     let dump = &report.dump;
     let mut on_task = |command: &str, id: &str| {
         _ = writeln!(text, "{NOTE}next:{NOTE:#} argus {command} {dump} --task {id}{repeat}");
@@ -65,14 +67,14 @@ fn next(text: &mut String, report: &Report, repeat: &str) {
         }
         Overall::Failed => {
             if let Some(task) = report.tasks.iter().find(|task| task.running) {
-                on_task("replay", &task.id);
+                on_task("replay", &task.id.to_string());
             }
         }
         Overall::Damaged => _ = writeln!(text, "{NOTE}next:{NOTE:#} argus verify {dump}"),
         Overall::Race => {
             let raced = report.races.first().map_or([0; 0].as_slice(), |race| &race.tasks);
             for task in raced.iter().filter_map(|&at| report.tasks.get(at)) {
-                on_task("trace", &task.id);
+                on_task("trace", &task.id.to_string());
             }
         }
         Overall::Unjudged => {
@@ -84,7 +86,7 @@ fn next(text: &mut String, report: &Report, repeat: &str) {
     }
 }
 
-fn counts(report: &Report) -> String {
+fn counts(report: &Report<'_>) -> String {
     let counts = &report.counts;
     let named = [
         (counts.clean, "clean", true),
@@ -100,7 +102,7 @@ fn counts(report: &Report) -> String {
 }
 
 /// The last line: what came out, and who did it.
-fn verdict(report: &Report) -> String {
+fn verdict(report: &Report<'_>) -> String {
     let end = match report.end_result {
         EndResult::Agrees => "the end result agrees",
         EndResult::PartlyAgrees => "the end result agrees as far as it was compared",
@@ -137,7 +139,7 @@ fn verdict(report: &Report) -> String {
     }
 }
 
-fn culprit(report: &Report) -> String {
+fn culprit(report: &Report<'_>) -> String {
     let Some(first) = report.first_wrong.first() else {
         return "no task is known to have introduced it".to_owned();
     };
@@ -145,7 +147,7 @@ fn culprit(report: &Report) -> String {
         0 => String::new(),
         more => format!(" (and {more} more)"),
     };
-    let name = report.tasks.get(first.task).map_or_else(|| first.id.clone(), named);
+    let name = report.tasks.get(first.task).map_or_else(|| first.id.clone(), |task| task.label());
     match first.verdict {
         "introduced" => format!("{name}{more} introduced the error"),
         _ if first.suspects.is_empty() => {
@@ -158,7 +160,7 @@ fn culprit(report: &Report) -> String {
     }
 }
 
-fn races(text: &mut String, report: &Report) {
+fn races(text: &mut String, report: &Report<'_>) {
     for race in report.races.iter().take(LISTED) {
         _ = writeln!(text, "{BAD}race{BAD:#} {}, and nothing orders them", raced(report, race));
     }
@@ -168,8 +170,9 @@ fn races(text: &mut String, report: &Report) {
 }
 
 /// Who races with whom, for which bytes.
-fn raced(report: &Report, race: &RaceReport) -> String {
-    let [first, second] = race.tasks.map(|at| report.tasks.get(at).map_or_else(String::new, named));
+fn raced(report: &Report<'_>, race: &RaceReport) -> String {
+    let [first, second] =
+        race.tasks.map(|at| report.tasks.get(at).map_or_else(String::new, |task| task.label()));
     let [from, to] = race.arguments;
     format!(
         "{first} and {second}: {}, {} bytes (argument {from} of the first, {to} of the second)",
@@ -177,7 +180,7 @@ fn raced(report: &Report, race: &RaceReport) -> String {
     )
 }
 
-fn damaged(text: &mut String, report: &Report) {
+fn damaged(text: &mut String, report: &Report<'_>) {
     for damaged in report.damaged.iter().take(LISTED) {
         let task = if damaged.kernel.is_empty() {
             damaged.id.clone()
@@ -191,7 +194,7 @@ fn damaged(text: &mut String, report: &Report) {
     }
 }
 
-fn unaligned(text: &mut String, report: &Report) {
+fn unaligned(text: &mut String, report: &Report<'_>) {
     let unaligned = &report.unaligned;
     if !unaligned.by.is_empty() {
         _ = writeln!(text, "{DIM}tasks matched by {}{DIM:#}", unaligned.by);
@@ -215,28 +218,25 @@ fn listed(names: &[String]) -> String {
     }
 }
 
-fn named(task: &TaskReport) -> String {
-    if task.kernel.is_empty() { task.id.clone() } else { format!("{} ({})", task.id, task.kernel) }
-}
-
-fn first_wrong(text: &mut String, report: &Report, first: &FirstWrong) {
-    let Some(task) = report.tasks.get(first.task) else { return };
+fn first_wrong(text: &mut String, report: &Report<'_>, first: &FirstWrong) {
+    let Some(line) = report.tasks.get(first.task) else { return };
     let downstream = match first.downstream {
         None => String::new(),
         Some(0) => ": no wrong task is downstream of it".to_owned(),
         Some(1) => ": 1 wrong task is downstream of it".to_owned(),
         Some(count) => format!(": {count} wrong tasks are downstream of it"),
     };
-    _ = writeln!(text, "\n{BAD}first wrong task{BAD:#} {}{downstream}", named(task));
+    _ = writeln!(text, "\n{BAD}first wrong task{BAD:#} {}{downstream}", line.label());
     if first.verdict != "introduced" {
         let why = first.why.as_deref().unwrap_or("it is not known why");
         _ = writeln!(text, "  the error was made here or upstream: {why}");
         if !first.suspects.is_empty() {
             let suspects: Vec<String> =
-                first.suspects.iter().filter_map(|&at| report.tasks.get(at)).map(named).collect();
-            _ = writeln!(text, "  suspects: {}, {}", named(task), listed(&suspects));
+                first.suspects.iter().filter_map(|&at| Some(report.tasks.get(at)?.label())).collect();
+            _ = writeln!(text, "  suspects: {}, {}", line.label(), listed(&suspects));
         }
     }
+    let task = report.tasks.full(&line);
     for (role, list) in [("input", &task.inputs), ("output", &task.outputs)] {
         for compared in list {
             _ = writeln!(text, "  {role:<6} {}", comparison(compared));
@@ -294,35 +294,32 @@ pub fn sentence(finding: &Finding) -> String {
     format!("{}: {}", finding.pattern, finding.evidence)
 }
 
-fn inherited(text: &mut String, report: &Report) {
-    let of = |verdict: &str| {
-        let tasks = report.tasks.iter().enumerate();
-        tasks.filter(|(_, task)| task.verdict == verdict).map(|(at, _)| at).collect::<Vec<_>>()
-    };
-    let names = |places: &[usize]| places.iter().map(|&at| named(&report.tasks[at])).collect::<Vec<_>>();
+fn inherited(text: &mut String, report: &Report<'_>) {
     let firsts: HashSet<usize> = report.first_wrong.iter().map(|first| first.task).collect();
     for (verdict, what) in [
         ("introduced", "further errors downstream of the first"),
         ("here_or_upstream", "also wrong, here or upstream"),
         ("inherited", "inherited"),
     ] {
-        let tasks: Vec<usize> = of(verdict).into_iter().filter(|at| !firsts.contains(at)).collect();
+        let further = |task: &TaskLine<'_>| task.verdict == verdict && !firsts.contains(&task.position);
+        let tasks: Vec<String> = report.tasks.iter().filter(further).map(|task| task.label()).collect();
         if !tasks.is_empty() {
-            _ = writeln!(text, "\n{what}: {}", listed(&names(&tasks)));
+            _ = writeln!(text, "\n{what}: {}", listed(&tasks));
         }
     }
 }
 
-fn unknown(text: &mut String, report: &Report) {
-    let mut reasons: Vec<(&str, Vec<String>)> = Vec::new();
-    let mut places: HashMap<&str, usize> = HashMap::new();
-    for task in report.tasks.iter().filter(|task| task.verdict == "unknown") {
-        let why = task.why.first().map_or("it is not known why", String::as_str);
-        let at = *places.entry(why).or_insert_with(|| {
-            reasons.push((why, Vec::new()));
+fn unknown(text: &mut String, report: &Report<'_>) {
+    let mut reasons: Vec<(String, Vec<String>)> = Vec::new();
+    let mut places: HashMap<String, usize> = HashMap::new();
+    for line in report.tasks.iter().filter(|task| task.verdict == "unknown") {
+        let why = report.tasks.full(&line).why.into_iter().next();
+        let why = why.unwrap_or_else(|| "it is not known why".to_owned());
+        let at = *places.entry(why).or_insert_with_key(|why| {
+            reasons.push((why.clone(), Vec::new()));
             reasons.len() - 1
         });
-        reasons[at].1.push(named(task));
+        reasons[at].1.push(line.label());
     }
     let more = reasons.len().saturating_sub(LISTED);
     for (reason, tasks) in reasons.into_iter().take(LISTED) {
@@ -334,7 +331,7 @@ fn unknown(text: &mut String, report: &Report) {
 }
 
 /// Every pair of records in a line of its own.
-pub fn pairs(report: &Report, all: bool) -> String {
+pub fn pairs(report: &Report<'_>, all: bool) -> String {
     let mut rows = table::plain(&[
         "TASK",
         "KERNEL",
@@ -347,7 +344,12 @@ pub fn pairs(report: &Report, all: bool) -> String {
         "REL L2",
     ]);
     let mut left_out = 0;
-    for task in &report.tasks {
+    for line in report.tasks.iter() {
+        if let Some(pairs) = line.equal.filter(|_| !all) {
+            left_out += pairs;
+            continue;
+        }
+        let task = report.tasks.full(&line);
         for (stage, list) in [("before", &task.inputs), ("after", &task.outputs)] {
             for compared in list {
                 if compared.agreement == "equal" && !all {
