@@ -327,6 +327,71 @@ def test_the_dump_equals_that_of_the_same_scene_run_by_the_command_line(program:
     assert own_records(mine) == own_records(other)
 
 
+#: Adds the arguments and the settings of a case to the scene file that its dump carries.
+COMPLETE_SCENE = """
+import ctypes, importlib.util, sys
+from argus.compat import activate
+activate()
+import numpy
+from simpler_setup import Scalar
+file, name, case, scene = sys.argv[1:]
+spec = importlib.util.spec_from_file_location("scene", file)
+module = importlib.util.module_from_spec(spec)
+spec.loader.exec_module(module)
+cls = getattr(module, name)
+case = next(each for each in cls.CASES if each["name"] == case)
+lines, directions = [], iter(cls.CALLABLE["orchestration"]["signature"])
+for each in cls().generate_args(case.get("params") or {}).specs:
+    lines.append("[[scalar]]" if isinstance(each, Scalar) else "[[tensor]]")
+    lines.append(f'name = "{each.name}"')
+    if isinstance(each, Scalar):
+        value = getattr(each.value, "value", each.value)
+        is_float = isinstance(value, float)
+        lines += [f'dtype = "{"f32" if is_float else "i64"}"', f"value = {value}"]
+        continue
+    array = each.value.numpy()
+    numpy.save(f"{scene}/{each.name}.npy", array)
+    lines += [f'direction = "{next(directions).name.lower()}"', f'dtype = "{array.dtype.kind}{8 * array.dtype.itemsize}"']
+    lines += [f"shape = {list(array.shape)}", f'input = {{ file = "{each.name}.npy" }}']
+config = case.get("config") or {}
+lines += ["[[case]]", f'name = "{case["name"]}"', f'control_threads = {config.get("aicpu_thread_num") or 4}']
+lines += [f'block_dim = {config["block_dim"]}'] if config.get("block_dim") else []
+with open(f"{scene}/scene.toml", "a") as told:
+    told.write("\\n".join(["", *lines, ""]))
+"""
+
+
+@pytest.mark.parametrize(
+    ("scene", "platform", "case"),
+    [
+        ("chain_elementwise", "a2a3sim", "twice"), ("legacy_graph", "a2a3sim", "default"), ("gate_predicate", "a5sim", "half_open"),
+        *([
+            ("panels_matmul", "a5sim", "default"), ("manual_scope_deps", "a2a3sim", "default"), ("mixed_lanes", "a2a3sim", "default"),
+            ("alloc_readback", "a2a3sim", "default"), ("fanin_barrier", "a2a3sim", "n_65"), ("rounds_state", "a5sim", "default"),
+            ("nested_scopes", "a5sim", "default"), ("inplace_war", "a2a3sim", "default"), ("host_graph", "a2a3sim", "three"),
+            ("graph_replay", "a5sim", "default"), ("lane_pipe", "a5sim", "default"),
+        ] if os.environ.get("ARGUS_LONG") else []),
+    ],
+)
+def test_the_dump_of_a_test_is_that_of_its_scene_run_by_the_command_line(
+    scene: str, platform: str, case: str, program: str, tmp_path: Path
+) -> None:
+    directory = HERE.parents[1] / "tests/conformance/scenes" / scene
+    (file,) = directory.glob("test_*.py")
+    level = "--dump-args 2" if "TensorArg" in file.read_text() else "--dump-tensor"
+    done = compat(f"{file.name} -p {platform} --manual include --case {case} {level}", tmp_path / "ours", directory)
+    assert done.returncode == 0, done.stdout + done.stderr
+    (ours,) = (tmp_path / "ours").glob("*/argus")
+    shutil.copytree(ours / "scene", tmp_path / "scene")
+    name = ours.parent.name.split("_")[0]
+    subprocess.run([sys.executable, "-c", COMPLETE_SCENE, file, name, case, tmp_path / "scene"], check=True)
+    command = [program, "run", tmp_path / "scene", "--platform", platform, "--deps", "reference", "--dump-tensor", "-o", tmp_path / "theirs"]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    (theirs,) = [path.parent for path in (tmp_path / "theirs").rglob("tensor_dump.json")]
+    assert own_records(ours) == own_records(theirs)
+
+
 @pytest.mark.skipif(not os.environ.get("ARGUS_LONG"), reason="takes a Python with torch")
 @pytest.mark.parametrize("more", ["", "-n 4"], ids=["one_process", "xdist"])
 @pytest.mark.parametrize("hidden", [False, True], ids=["torch", "stand_in"])
