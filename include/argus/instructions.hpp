@@ -65,9 +65,10 @@ namespace pto {
 template <typename T, typename Address>
     requires(is_tile_data_v<T> && (std::is_integral_v<Address> || std::is_enum_v<Address>))
 inline void TASSIGN(T &tile, Address address, argus::Site at = argus::Site::here()) {
-    tile.tile.addr = static_cast<uint64_t>(address);
+    // The engine sees the whole address and refuses one that a tile has no room for.
+    tile.tile.addr = static_cast<uint32_t>(address);
     tile.tile.assigned = 1;
-    argus::issue(ARGUS_OP_TASSIGN, at, tile);
+    argus::Issue(ARGUS_OP_TASSIGN, at).tile(tile.tile).option(static_cast<int64_t>(address)).run();
 }
 template <auto Address, typename T>
 inline void TASSIGN(T &tile, argus::Site at = argus::Site::here()) {

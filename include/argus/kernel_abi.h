@@ -103,9 +103,10 @@ enum ArgusOpcode {
     ARGUS_OP_TPREFETCH_ASYNC = 70,
 };
 
-/* A tile: where it lies on the core, how it is laid out, what of it is valid. */
+/* A tile: where it lies on the core, how it is laid out, what of it is valid. The engine has the same bytes for it and
+ * works with it where it stands. */
 typedef struct ArgusTile {
-    uint64_t addr; /* bytes from the start of its space */
+    uint32_t addr; /* bytes from the start of its space */
     uint32_t rows;
     uint32_t cols;
     uint32_t valid_rows;
@@ -116,9 +117,9 @@ typedef struct ArgusTile {
     uint8_t inner; /* as pto::SLayout */
     uint16_t fractal;
     uint8_t assigned; /* whether addr means anything */
-    uint8_t pad;      /* as pto::PadValue; 4: the bits in pad_bits */
+    uint8_t reserved;
+    uint32_t pad; /* as pto::PadValue; 4: the bits in pad_bits */
     uint32_t pad_bits;
-    uint32_t reserved;
 } ArgusTile;
 
 /* A tensor in global memory as an instruction walks it; strides count elements. */

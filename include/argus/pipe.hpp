@@ -47,8 +47,10 @@ struct TPipe {
 
     // Where the device would put the next tile that is popped without an address of its own.
     template <typename T>
-    uint64_t argus_landing() const {
-        return (T::Loc == TileType::Vec ? to_vector : to_matrix) + uint64_t(cons.tile % LocalSlotNum) * SlotSize;
+    uint32_t argus_landing() const {
+        const uint64_t landing = (T::Loc == TileType::Vec ? to_vector : to_matrix) + uint64_t(cons.tile % LocalSlotNum) * SlotSize;
+        // The last address is beyond every memory too.
+        return landing < UINT32_MAX ? static_cast<uint32_t>(landing) : UINT32_MAX;
     }
 
   private:

@@ -197,9 +197,9 @@ struct Tile : argus::TileHandle {
                          static_cast<uint8_t>(SFractal_),
                          SFractalSize_,
                          0,
-                         custom ? uint8_t(4) : static_cast<uint8_t>(pad),
-                         static_cast<uint32_t>(pad),
-                         0};
+                         0,
+                         custom ? 4 : static_cast<uint32_t>(pad),
+                         static_cast<uint32_t>(pad)};
     }
 };
 

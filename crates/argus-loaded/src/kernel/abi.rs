@@ -16,7 +16,7 @@ pub const EXCEPTION: i32 = 2;
 #[derive(Clone, Copy, Debug)]
 #[repr(C)]
 pub struct Tile {
-    pub addr: u64,
+    pub addr: u32,
     pub rows: u32,
     pub cols: u32,
     pub valid_rows: u32,
@@ -27,9 +27,9 @@ pub struct Tile {
     pub inner: u8,
     pub fractal: u16,
     pub assigned: u8,
-    pub pad: u8,
+    pub reserved: u8,
+    pub pad: u32,
     pub pad_bits: u32,
-    pub reserved: u32,
 }
 
 #[derive(Clone, Copy, Debug)]

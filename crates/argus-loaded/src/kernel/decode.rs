@@ -3,86 +3,93 @@
 #![allow(unsafe_code)]
 
 use std::ffi::c_char;
-use std::mem::MaybeUninit;
+use std::mem::offset_of;
 
 use argus_abi::DType;
 use argus_tile::{
-    BlockOrder, Core, Direction, Fault, Global, GlobalLayout, GlobalShape, InnerOrder, Opcode, Pad,
-    ScalarValue, Space, Split, TPipe, Tile,
+    BlockOrder, Core, Direction, Fault, Global, GlobalLayout, GlobalShape, InnerOrder, Opcode, ScalarValue,
+    Space, Split, TPipe, Tile,
 };
 use half::{bf16, f16};
 use thiserror::Error;
 
 use super::abi;
 
-/// The tiles of an instruction. They are decoded where they stay: moving one costs as much as decoding it.
-pub(super) struct Tiles {
-    count: usize,
-    slots: [MaybeUninit<Tile>; abi::MAX_TILES],
-}
-
-impl Tiles {
-    pub fn none() -> Tiles {
-        Tiles { count: 0, slots: [const { MaybeUninit::uninit() }; abi::MAX_TILES] }
-    }
-
-    #[inline]
-    fn get(&self, at: usize) -> Option<&Tile> {
-        // SAFETY: `count` says how many slots from the first on were written.
-        (at < self.count).then(|| unsafe { self.slots[at].assume_init_ref() })
-    }
-}
-
-/// An instruction with what its descriptor names.
+/// An instruction with what its descriptor names. What every instruction asks for is decoded in line; what is wrong with
+/// it is found out of line.
+#[derive(Clone, Copy)]
 pub(super) struct Operands<'a> {
     pub opcode: Opcode,
     raw: &'a abi::Instruction,
-    tiles: &'a Tiles,
 }
 
 impl<'a> Operands<'a> {
-    /// Counts are held to what a descriptor has room for. `tiles` takes the tiles.
-    #[inline]
-    pub fn new(core: &Core, raw: &'a abi::Instruction, tiles: &'a mut Tiles) -> Result<Operands<'a>, Fault> {
+    /// Counts are held to what a descriptor has room for.
+    #[inline(always)]
+    pub fn new(core: &Core, raw: &'a abi::Instruction) -> Result<Operands<'a>, Fault> {
         let Some(opcode) = u8::try_from(raw.opcode).ok().and_then(Opcode::from_raw) else {
             return Err(no_opcode(core, raw.opcode));
         };
-        let count = usize::from(raw.tile_count);
-        let fits = count <= abi::MAX_TILES
+        let fits = usize::from(raw.tile_count) <= abi::MAX_TILES
             && usize::from(raw.global_count) <= abi::MAX_GLOBALS
             && usize::from(raw.scalar_count) <= abi::MAX_SCALARS;
         if !fits {
-            let what = format_args!("the descriptor counts more operands than it has");
-            return Err(wrong(core, opcode, what));
+            return Err(too_many(core, opcode));
         }
-        for at in 0..count {
-            if raw.tiles[at].is_null() {
-                return Err(wrong(core, opcode, format_args!("tile {at} is missing")));
-            }
-            // SAFETY: a pointer below the count leads to a tile that lives until the instruction returns; headers fill in
-            // both together.
-            let from = unsafe { &*raw.tiles[at] };
-            tile_into(from, &mut tiles.slots[at])
-                .map_err(|bad| wrong(core, opcode, format_args!("{bad}")))?;
-            tiles.count = at + 1;
-        }
-        Ok(Operands { opcode, raw, tiles })
+        Ok(Operands { opcode, raw })
     }
 
-    pub fn tiles(&self) -> usize {
-        self.tiles.count
+    #[inline(always)]
+    pub fn tiles(self) -> usize {
+        usize::from(self.raw.tile_count)
     }
 
     /// The tile at a place.
-    #[inline]
-    pub fn tile(&self, core: &Core, at: usize) -> Result<&'a Tile, Fault> {
-        self.tiles.get(at).ok_or_else(|| self.wrong(core, format_args!("tile {at} is missing")))
+    #[inline(always)]
+    pub fn tile(self, core: &Core, at: usize) -> Result<&'a Tile, Fault> {
+        if at < self.tiles()
+            && let Some(raw) = self.descriptor(at)
+            && let Ok(tile) = tile(raw)
+        {
+            return Ok(tile);
+        }
+        Err(self.no_tile(core, at))
+    }
+
+    #[inline(always)]
+    fn descriptor(self, at: usize) -> Option<&'a abi::Tile> {
+        // SAFETY: a pointer below the count is null or leads to a tile that lives and does not change until the instruction
+        // returns; headers fill in both together.
+        unsafe { self.raw.tiles[at].as_ref() }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn no_tile(self, core: &Core, at: usize) -> Fault {
+        let raw = (at < self.tiles()).then(|| self.descriptor(at)).flatten();
+        match raw.map(tile) {
+            Some(Err(bad)) => self.wrong(core, format_args!("{bad}")),
+            Some(Ok(_)) | None => self.wrong(core, format_args!("tile {at} is missing")),
+        }
+    }
+
+    /// The address that a tile is given.
+    #[inline(always)]
+    pub fn address(self, core: &Core) -> Result<u32, Fault> {
+        let given = self.option(core, 0)?;
+        u32::try_from(given).map_err(|_| self.no_address(core, given))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn no_address(self, core: &Core, given: i64) -> Fault {
+        self.wrong(core, format_args!("address {given:#x} is beyond every memory of a core"))
     }
 
     /// The tensor walk at a place. Its bounds are those of the allocation that its address lies in. It is lent: an
     /// instruction that is done with it gives it back.
     #[inline]
-    pub fn global(&self, core: &mut Core, at: usize) -> Result<Global, Fault> {
+    pub fn global(self, core: &mut Core, at: usize) -> Result<Global, Fault> {
         if at >= usize::from(self.raw.global_count) || self.raw.globals[at].is_null() {
             return Err(self.wrong(core, format_args!("tensor {at} is missing")));
         }
@@ -117,24 +124,36 @@ impl<'a> Operands<'a> {
     }
 
     /// An option: an offset, an enumerator, a template argument.
-    #[inline]
-    pub fn option(&self, core: &Core, at: usize) -> Result<i64, Fault> {
+    #[inline(always)]
+    pub fn option(self, core: &Core, at: usize) -> Result<i64, Fault> {
         match at < usize::from(self.raw.scalar_count) {
             true => Ok(self.raw.scalars[at] as i64),
-            false => Err(self.wrong(core, format_args!("option {at} is missing"))),
+            false => Err(self.no_option(core, at)),
         }
     }
 
+    #[cold]
+    #[inline(never)]
+    fn no_option(self, core: &Core, at: usize) -> Fault {
+        self.wrong(core, format_args!("option {at} is missing"))
+    }
+
     /// An option that must be one of these.
-    #[inline]
-    pub fn choice<T: Copy>(&self, core: &Core, at: usize, choices: &[T]) -> Result<T, Fault> {
+    #[inline(always)]
+    pub fn choice<T: Copy>(self, core: &Core, at: usize, choices: &[T]) -> Result<T, Fault> {
         let value = self.option(core, at)?;
         let choice = usize::try_from(value).ok().and_then(|index| choices.get(index)).copied();
-        choice.ok_or_else(|| self.wrong(core, format_args!("option {at} cannot be {value}")))
+        choice.ok_or_else(|| self.no_choice(core, at, value))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn no_choice(self, core: &Core, at: usize, value: i64) -> Fault {
+        self.wrong(core, format_args!("option {at} cannot be {value}"))
     }
 
     /// A scalar, whose bits have the type that the descriptor names.
-    pub fn scalar(&self, core: &Core, at: usize) -> Result<ScalarValue, Fault> {
+    pub fn scalar(self, core: &Core, at: usize) -> Result<ScalarValue, Fault> {
         let bits = self.option(core, at)? as u64;
         Ok(match self.dtype(core, self.raw.scalar_types[at])? {
             DType::F32 => ScalarValue::F32(f32::from_bits(bits as u32)),
@@ -150,7 +169,7 @@ impl<'a> Operands<'a> {
     }
 
     /// The queue, and where its slots lie in global memory if they do.
-    pub fn pipe(&self, core: &Core) -> Result<(TPipe, u64), Fault> {
+    pub fn pipe(self, core: &Core) -> Result<(TPipe, u64), Fault> {
         if self.raw.pipe.is_null() {
             return Err(self.wrong(core, format_args!("the pipe is missing")));
         }
@@ -173,12 +192,12 @@ impl<'a> Operands<'a> {
         Ok((pipe, raw.slots_addr))
     }
 
-    pub fn split(&self, core: &Core) -> Result<Split, Fault> {
+    pub fn split(self, core: &Core) -> Result<Split, Fault> {
         self.choice(core, 0, &[Split::NoSplit, Split::UpDown, Split::LeftRight])
     }
 
     /// Hands values back to the kernel, as many as the instruction gives.
-    pub fn give(&self, core: &Core, values: &[u64]) -> Result<(), Fault> {
+    pub fn give(self, core: &Core, values: &[u64]) -> Result<(), Fault> {
         if self.raw.result.is_null() {
             return Err(self.wrong(core, format_args!("there is no room for the result")));
         }
@@ -189,11 +208,11 @@ impl<'a> Operands<'a> {
         Ok(())
     }
 
-    pub fn wrong(&self, core: &Core, what: std::fmt::Arguments<'_>) -> Fault {
+    pub fn wrong(self, core: &Core, what: std::fmt::Arguments<'_>) -> Fault {
         wrong(core, self.opcode, what)
     }
 
-    fn dtype(&self, core: &Core, number: u8) -> Result<DType, Fault> {
+    fn dtype(self, core: &Core, number: u8) -> Result<DType, Fault> {
         DType::from_raw(number)
             .ok_or_else(|| self.wrong(core, format_args!("no element type has number {number}")))
     }
@@ -202,6 +221,11 @@ impl<'a> Operands<'a> {
 #[cold]
 fn wrong(core: &Core, opcode: Opcode, what: std::fmt::Arguments<'_>) -> Fault {
     core.complaint(format!("{opcode}: {what}"))
+}
+
+#[cold]
+fn too_many(core: &Core, opcode: Opcode) -> Fault {
+    wrong(core, opcode, format_args!("the descriptor counts more operands than it has"))
 }
 
 #[cold]
@@ -221,59 +245,61 @@ pub(super) enum BadTile {
     #[error("no inner layout has number {0}")]
     Inner(u8),
     #[error("no pad value has number {0}")]
-    Pad(u8),
-    #[error("address {0:#x} is beyond every memory of a core")]
-    Address(u64),
+    Pad(u32),
+    #[error("a tile is assigned or not, and not {0}")]
+    Assigned(u8),
 }
 
-/// A tile out of its descriptor.
-pub(super) fn tile(raw: &abi::Tile) -> Result<Tile, BadTile> {
-    let mut slot = MaybeUninit::uninit();
-    tile_into(raw, &mut slot)?;
-    // SAFETY: it was written, or there is an error.
-    Ok(unsafe { slot.assume_init() })
+/// Both sides have the same bytes for a tile.
+const _: () = {
+    assert!(size_of::<abi::Tile>() == size_of::<Tile>() && align_of::<abi::Tile>() == align_of::<Tile>());
+    macro_rules! same {
+        ($($field:ident),*) => {
+            $(assert!(offset_of!(abi::Tile, $field) == offset_of!(Tile, $field));)*
+        };
+    }
+    same!(addr, rows, cols, valid_rows, valid_cols, space, dtype, block, inner, fractal, assigned, pad);
+};
+
+/// The last number of each enumeration, all of which begin at 0 and have no gap.
+const LAST_SPACE: u8 = Space::ScaleRight as u8;
+const LAST_DTYPE: u8 = DType::Fp4E2M1 as u8;
+const LAST_BLOCK: u8 = BlockOrder::ColMajor as u8;
+const LAST_INNER: u8 = InnerOrder::ColMajor as u8;
+const LAST_PAD: u32 = 4;
+
+/// A tile out of its descriptor: the same bytes, once every number among them means something.
+#[inline(always)]
+pub(super) fn tile(raw: &abi::Tile) -> Result<&Tile, BadTile> {
+    let good = raw.space <= LAST_SPACE
+        && raw.dtype <= LAST_DTYPE
+        && raw.block <= LAST_BLOCK
+        && raw.inner <= LAST_INNER
+        && raw.assigned <= 1
+        && raw.pad <= LAST_PAD;
+    if !good {
+        return Err(flaw(raw));
+    }
+    // SAFETY: sizes and offsets are equal. Integers hold every pattern of bits, each enumeration was held to its numbers,
+    // and an enumeration over `u32` with one value that carries a `u32` is its number and that word.
+    Ok(unsafe { &*std::ptr::from_ref(raw).cast::<Tile>() })
 }
 
-/// A tile out of its descriptor, into its place.
-#[inline]
-fn tile_into(raw: &abi::Tile, slot: &mut MaybeUninit<Tile>) -> Result<(), BadTile> {
-    let space = Space::ALL.get(usize::from(raw.space)).copied().ok_or(BadTile::Space(raw.space))?;
-    let dtype = DType::from_raw(raw.dtype).ok_or(BadTile::DType(raw.dtype))?;
-    let block = match raw.block {
-        0 => BlockOrder::RowMajor,
-        1 => BlockOrder::ColMajor,
-        other => return Err(BadTile::Block(other)),
-    };
-    let inner = match raw.inner {
-        0 => InnerOrder::NoneBox,
-        1 => InnerOrder::RowMajor,
-        2 => InnerOrder::ColMajor,
-        other => return Err(BadTile::Inner(other)),
-    };
-    let pad = match raw.pad {
-        0 => Pad::Null,
-        1 => Pad::Zero,
-        2 => Pad::Max,
-        3 => Pad::Min,
-        4 => Pad::Custom(raw.pad_bits),
-        other => return Err(BadTile::Pad(other)),
-    };
-    let addr = u32::try_from(raw.addr).map_err(|_| BadTile::Address(raw.addr))?;
-    slot.write(Tile {
-        addr,
-        rows: raw.rows,
-        cols: raw.cols,
-        valid_rows: raw.valid_rows,
-        valid_cols: raw.valid_cols,
-        space,
-        dtype,
-        block,
-        inner,
-        fractal: raw.fractal,
-        assigned: raw.assigned != 0,
-        pad,
-    });
-    Ok(())
+#[cold]
+fn flaw(raw: &abi::Tile) -> BadTile {
+    if raw.space > LAST_SPACE {
+        BadTile::Space(raw.space)
+    } else if raw.dtype > LAST_DTYPE {
+        BadTile::DType(raw.dtype)
+    } else if raw.block > LAST_BLOCK {
+        BadTile::Block(raw.block)
+    } else if raw.inner > LAST_INNER {
+        BadTile::Inner(raw.inner)
+    } else if raw.pad > LAST_PAD {
+        BadTile::Pad(raw.pad)
+    } else {
+        BadTile::Assigned(raw.assigned)
+    }
 }
 
 /// The name of the source file that an instruction stands in.
@@ -288,4 +314,84 @@ pub(super) fn file(name: *const c_char, length: u32) -> &'static [u8] {
     }
     // SAFETY: the name is a literal of the object, which is never unloaded; its length was taken from it.
     unsafe { std::slice::from_raw_parts(name.cast(), length as usize) }
+}
+
+#[cfg(test)]
+mod tests {
+    use argus_tile::Pad;
+
+    use super::*;
+
+    const DESCRIPTOR: abi::Tile = abi::Tile {
+        addr: 0x200,
+        rows: 16,
+        cols: 32,
+        valid_rows: 3,
+        valid_cols: 5,
+        space: Space::Vec as u8,
+        dtype: DType::F32 as u8,
+        block: 0,
+        inner: 0,
+        fractal: 512,
+        assigned: 1,
+        reserved: 0xAA,
+        pad: 0,
+        pad_bits: 0x7F80_0000,
+    };
+
+    #[test]
+    fn a_descriptor_of_each_kind_is_the_engines_tile() {
+        let orders = [(BlockOrder::RowMajor, 0), (BlockOrder::ColMajor, 1)];
+        let inners = [(InnerOrder::NoneBox, 0), (InnerOrder::RowMajor, 1), (InnerOrder::ColMajor, 2)];
+        let pads = [Pad::Null, Pad::Zero, Pad::Max, Pad::Min, Pad::Custom(DESCRIPTOR.pad_bits)];
+        for space in Space::ALL {
+            for dtype in DType::ALL {
+                for (block, block_number) in orders {
+                    for (inner, inner_number) in inners {
+                        for (pad_number, pad) in (0..).zip(pads) {
+                            for assigned in [false, true] {
+                                let raw = abi::Tile {
+                                    space: space as u8,
+                                    dtype: dtype as u8,
+                                    block: block_number,
+                                    inner: inner_number,
+                                    assigned: assigned.into(),
+                                    pad: pad_number,
+                                    ..DESCRIPTOR
+                                };
+                                let expected = Tile {
+                                    addr: 0x200,
+                                    rows: 16,
+                                    cols: 32,
+                                    valid_rows: 3,
+                                    valid_cols: 5,
+                                    space,
+                                    dtype,
+                                    block,
+                                    inner,
+                                    fractal: 512,
+                                    assigned,
+                                    pad,
+                                };
+                                assert_eq!(*tile(&raw).unwrap(), expected);
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+
+    #[test]
+    fn each_number_without_a_meaning_is_refused_by_its_name() {
+        let said = |raw: abi::Tile| tile(&raw).unwrap_err().to_string();
+        assert_eq!(said(abi::Tile { space: 9, ..DESCRIPTOR }), "no tile type has number 9");
+        assert_eq!(said(abi::Tile { dtype: 15, ..DESCRIPTOR }), "no element type has number 15");
+        assert_eq!(said(abi::Tile { block: 2, ..DESCRIPTOR }), "no block layout has number 2");
+        assert_eq!(said(abi::Tile { inner: 3, ..DESCRIPTOR }), "no inner layout has number 3");
+        assert_eq!(said(abi::Tile { pad: 5, ..DESCRIPTOR }), "no pad value has number 5");
+        assert_eq!(said(abi::Tile { pad: 1 << 31, ..DESCRIPTOR }), "no pad value has number 2147483648");
+        assert_eq!(said(abi::Tile { assigned: 2, ..DESCRIPTOR }), "a tile is assigned or not, and not 2");
+        assert_eq!(said(abi::Tile { space: 255, dtype: 255, ..DESCRIPTOR }), "no tile type has number 255");
+    }
 }

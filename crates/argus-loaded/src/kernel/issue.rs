@@ -6,7 +6,7 @@ use argus_tile::{
 };
 
 use super::abi;
-use super::decode::{Operands, Tiles, file_of};
+use super::decode::{Operands, file_of};
 
 const ROUND_MODES: &[RoundMode] = &[
     RoundMode::None,
@@ -43,8 +43,7 @@ const COMPARISONS: &[WaitFor] = &[
 /// Runs one instruction of a kernel object.
 pub(super) fn run(core: &mut Core, raw: &abi::Instruction) -> KernelResult {
     core.issue_from(file_of(raw), raw.line);
-    let mut tiles = Tiles::none();
-    let given = &Operands::new(core, raw, &mut tiles)?;
+    let given = Operands::new(core, raw)?;
     macro_rules! two {
         ($method:ident) => {{
             let (a, b) = (given.tile(core, 0)?, given.tile(core, 1)?);
@@ -72,8 +71,7 @@ pub(super) fn run(core: &mut Core, raw: &abi::Instruction) -> KernelResult {
     }
     match given.opcode {
         Opcode::Tassign => {
-            let mut tile = *given.tile(core, 0)?;
-            let addr = tile.addr;
+            let (mut tile, addr) = (*given.tile(core, 0)?, given.address(core)?);
             core.tassign(&mut tile, addr)
         }
         Opcode::Tload => {

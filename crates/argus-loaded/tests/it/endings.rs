@@ -29,6 +29,15 @@ fn a_fault_names_instruction_file_and_line() {
     assert!(fault.to_string().starts_with("TADD (instruction 3, "), "{fault}");
 }
 
+/// A tile has room for 32 bits of an address. The others are not cut off silently.
+#[test]
+fn an_address_beyond_every_memory_is_told_whole() {
+    let body =
+        "    Tile<TileType::Vec, float, 8, 8> a;\n    TASSIGN(a, 0x700000020ull);\n    TADDS(a, a, 1.0f);\n";
+    let text = ends_with(body, |_| ()).1.unwrap_err().to_string();
+    assert!(text.ends_with("TASSIGN: address 0x700000020 is beyond every memory of a core"), "{text}");
+}
+
 #[test]
 fn nothing_of_the_kernel_runs_after_a_fault() {
     let body = "    Tile<TileType::Vec, float, 8, 8> a;\n    TADDS(a, a, 1.0f);\n    *reinterpret_cast<int *>(args[0]) = 1;\n";

@@ -40,11 +40,19 @@ fn an_object_without_our_symbol_is_refused() {
 #[test]
 fn an_object_of_another_version_is_refused_by_its_number() {
     let dir = tempfile::tempdir().unwrap();
-    // Only the two first words are read: the rest of this table is not there.
-    let text = "static const unsigned object[2] = {8, 99};\nextern \"C\" const void *argus_kernel_bind(const void *) { return object; }\n";
-    let error = LoadedKernel::open(&shared_object(dir.path(), text)).unwrap_err();
-    assert!(matches!(error, LoadError::OtherAbi { theirs: 99, ours: 1, .. }), "{error}");
-    assert!(error.to_string().contains("version 99") && error.to_string().contains("version 2"), "{error}");
+    // One from before tiles had the engine's own layout, and one to come.
+    for version in [1, 99] {
+        // Only the two first words are read: the rest of this table is not there.
+        let text = format!(
+            "static const unsigned object[2] = {{8, {version}}};\nextern \"C\" const void *argus_kernel_bind(const void *) {{ return object; }}\n"
+        );
+        let dir = dir.path().join(version.to_string());
+        std::fs::create_dir(&dir).unwrap();
+        let error = LoadedKernel::open(&shared_object(&dir, &text)).unwrap_err();
+        assert!(matches!(error, LoadError::OtherAbi { theirs, ours: 2, .. } if theirs == version), "{error}");
+        let words = format!("compiled for version {version} of the kernel interface, this is version 2");
+        assert!(error.to_string().contains(&words), "{error}");
+    }
 }
 
 #[test]

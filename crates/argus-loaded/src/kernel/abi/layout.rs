@@ -30,8 +30,8 @@ macro_rules! facts {
 fn sizes_offsets_and_numbers_are_those_of_the_c_header() {
     let (mut c, mut rust) = facts! {
         Tile as "ArgusTile" {
-            addr, rows, cols, valid_rows, valid_cols, space, dtype, block, inner, fractal, assigned, pad, pad_bits,
-            reserved
+            addr, rows, cols, valid_rows, valid_cols, space, dtype, block, inner, fractal, assigned, reserved, pad,
+            pad_bits
         }
         Global as "ArgusGlobal" { addr, shape, stride, dtype, layout, reserved }
         Pipe as "ArgusPipe" {
