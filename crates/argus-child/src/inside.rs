@@ -102,6 +102,11 @@ pub fn page() -> Option<&'static Page> {
     unsafe { PAGE.load(Ordering::Acquire).as_ref() }
 }
 
+/// Whether this process is the copy of another, and ends when its work is done: then memory need not be given back.
+pub fn is_child() -> bool {
+    CHILD.load(Ordering::Relaxed)
+}
+
 /// Copies this process and runs `work` in the copy. What it returns is the child's answer.
 ///
 /// In the parent `work` is dropped without having run: what must happen there exactly once, like closing something that
@@ -212,7 +217,7 @@ pub fn guard() -> io::Result<()> {
 /// keeps what it wrote down, for its parent.
 pub fn crash_told() {
     if let Some(page) = page()
-        && !CHILD.load(Ordering::Relaxed)
+        && !is_child()
     {
         page.crash.told.fetch_add(1, Ordering::Release);
         page.forget_crash();

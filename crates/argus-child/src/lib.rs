@@ -8,13 +8,13 @@
 //! ```
 //! use argus_child::{Ended, Patience, fork};
 //!
-//! let child = fork(|| b"done".to_vec())?;
+//! let mut child = fork(|| b"done".to_vec())?;
 //! match child.wait(1 << 20, |_page| Patience::Wait) {
 //!     Ended::Answered(answer) => assert_eq!(answer, b"done"),
 //!     other => panic!("{other:?}"),
 //! }
 //! // What ends the child leaves this process alone.
-//! let child = fork(|| std::process::abort())?;
+//! let mut child = fork(|| std::process::abort())?;
 //! let Ended::Died(death) = child.wait(1 << 20, |page| match page.crash() {
 //!     Some(_) => Patience::Kill,
 //!     None => Patience::Wait,
@@ -47,7 +47,7 @@ mod page;
 mod stack;
 
 pub use crash::{Cause, Crash};
-pub use inside::{Place, crash_told, enter, fork, guard, page, prepare_thread};
+pub use inside::{Place, crash_told, enter, fork, guard, is_child, page, prepare_thread};
 pub use outside::{Child, Death, Ended, Exit, Patience};
 pub use page::{CORES, Page, SharedPage, Shown};
 pub use stack::{Frame, resolve};

@@ -19,12 +19,14 @@ const PIECE: usize = 64 << 10;
 const EXIT_ROUND: Duration = Duration::from_millis(1);
 const EXIT_ROUNDS: u32 = 1000;
 
-/// A child process. Dropping it ends it.
+/// A child process. Dropping it ends it, and waits until the system has taken it away.
 #[derive(Debug)]
 pub struct Child {
     pid: libc::pid_t,
     page: SharedPage,
     answer: File,
+    /// It has said all it had to say, and is ending.
+    answered: bool,
     /// It was waited for, and its number may belong to another process now.
     gone: bool,
 }
@@ -82,16 +84,16 @@ impl fmt::Display for Exit {
 
 impl Child {
     pub(crate) fn new(pid: libc::pid_t, page: SharedPage, answer: File) -> Child {
-        Child { pid, page, answer, gone: false }
+        Child { pid, page, answer, answered: false, gone: false }
     }
 
     pub fn page(&self) -> &SharedPage {
         &self.page
     }
 
-    /// Waits for the child's end. `look` is asked a few times in each second while nothing arrives. An answer of more than
-    /// `limit` bytes is not taken.
-    pub fn wait(mut self, limit: u64, mut look: impl FnMut(&Page) -> Patience) -> Ended {
+    /// Waits for the child's answer, or for its end without one. `look` is asked a few times in each second while nothing
+    /// arrives. An answer of more than `limit` bytes is not taken.
+    pub fn wait(&mut self, limit: u64, mut look: impl FnMut(&Page) -> Patience) -> Ended {
         let mut message = Message::default();
         let mut wanted = false;
         // Until the other end is closed or cannot be read: the child is done, one way or the other.
@@ -109,12 +111,13 @@ impl Child {
                 self.kill();
             }
         }
+        if let Some(ended) = message.taken(limit) {
+            self.answered = true;
+            return ended;
+        }
         let crash = self.page.crash();
         // A child that closed its side is about to end; one that lives on is of no use.
         let how = self.end();
-        if let Some(ended) = message.taken(limit) {
-            return ended;
-        }
         Ended::Died(Death { how, wanted, crash: crash.or_else(|| self.page.crash()) })
     }
 
@@ -178,7 +181,9 @@ impl Child {
 impl Drop for Child {
     fn drop(&mut self) {
         if !self.gone {
-            self.kill();
+            if !self.answered {
+                self.kill();
+            }
             self.end();
         }
     }
@@ -231,6 +236,17 @@ impl Message {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_child_that_answered_is_waited_for_when_it_is_dropped() {
+        let mut child = crate::fork(|| b"done".to_vec()).unwrap();
+        let process = std::path::PathBuf::from(format!("/proc/{}", child.pid));
+        assert!(matches!(child.wait(10, |_| Patience::Wait), Ended::Answered(answer) if answer == b"done"));
+        // One that has ended and was not waited for is still there.
+        assert!(process.exists());
+        drop(child);
+        assert!(!process.exists());
+    }
 
     #[test]
     fn what_cannot_become_a_message_is_known_by_its_head() {

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use argus_abi::{ArgDirection, Tensor};
 use argus_capture::{Account, CaptureConfig, Recorder, Session, TransportKind};
-use argus_child::Place;
+use argus_child::{Child, Place};
 use argus_chip::{CapturePath, Chip};
 use argus_facts::{Edge, RunTimes, Selection, Sink};
 use argus_gm::{Buffer, Fill, GlobalMemory, MemoryError};
@@ -127,6 +127,13 @@ struct Stage {
     control_threads: u32,
 }
 
+/// A run that has ended.
+struct Performed {
+    result: Result<RunReport, RunError>,
+    /// The process that it was in. Giving its memory back takes the system a moment, which this process need not stand by.
+    child: Option<Child>,
+}
+
 impl Device {
     pub fn new(chip: &'static Chip) -> Device {
         chip.check();
@@ -184,7 +191,7 @@ impl Device {
         config: &RunConfig,
     ) -> Result<RunReport, RunError> {
         let stage = self.prepare(program, args, config)?;
-        self.perform(stage, program, args, config, None)
+        self.perform(stage, program, args, config, None).result
     }
 
     /// Runs a program and captures what `request` says into the sink that `open` makes.
@@ -221,8 +228,10 @@ impl Device {
             orchestration,
             Arc::clone(&stage.memory),
         );
-        let result = self.perform(stage, program, args, config, Some((capture, recorders)));
+        let Performed { result, child } =
+            self.perform(stage, program, args, config, Some((capture, recorders)));
         let (sink, account) = session.finish();
+        drop(child);
         CapturedRun { result, captured: Some(Captured { sink, account }) }
     }
 
@@ -277,11 +286,12 @@ impl Device {
         args: &mut HostArgs,
         config: &RunConfig,
         capture: Option<(Capture, Vec<Recorder>)>,
-    ) -> Result<RunReport, RunError> {
+    ) -> Performed {
         if config.isolated {
             return self.execute_in_child(stage, program, args, config, capture);
         }
-        self.execute(stage, program, args, config, capture).map_err(RunError::resolved)
+        let result = self.execute(stage, program, args, config, capture).map_err(RunError::resolved);
+        Performed { result, child: None }
     }
 
     fn execute(
@@ -458,14 +468,10 @@ impl Job {
             Frame::new(Arc::clone(scheduler), self.config.clone(), Arc::clone(&self.memory), worker, ahead)
         };
         match &self.orchestration {
-            Orchestration::TensormapAndRingbuffer(entry) => {
+            Orchestration::TensormapAndRingbuffer(entry) | Orchestration::HostBuildTensorGraph(entry) => {
                 let mut trb = Trb::new(frame()?);
                 trb.scope(ScopeMode::Auto, |trb| entry(trb, &self.entry))?;
-            }
-            Orchestration::HostBuildTensorGraph(entry) => {
-                let mut trb = Trb::new(frame()?);
-                trb.scope(ScopeMode::Auto, |trb| entry(trb, &self.entry))?;
-                trb.start();
+                trb.finish();
             }
             Orchestration::AicpuBuildGraph(entry) => {
                 let mut abg = Abg::new(frame()?);

@@ -14,7 +14,7 @@ use argus_abi::{FuncId, TaskId};
 use argus_capture::Recorder;
 use argus_child::{Death, Ended, Exit, Page, Patience, Place, fork};
 
-use super::{Device, RunReport, Stage};
+use super::{Device, Performed, Stage};
 use crate::config::RunConfig;
 use crate::error::{Crashed, KernelSite, RunError};
 use crate::kernel_table::KernelTable;
@@ -36,7 +36,7 @@ impl Device {
         args: &mut HostArgs,
         config: &RunConfig,
         capture: Option<(Capture, Vec<Recorder>)>,
-    ) -> Result<RunReport, RunError> {
+    ) -> Performed {
         let status = capture.as_ref().map(|(capture, _)| Arc::clone(&capture.status));
         let selection = capture.as_ref().map(|(capture, _)| Arc::clone(&capture.selection));
         // The child has this thread's stack and the heap. Stacks of other threads, where the caller may have its values, are
@@ -57,7 +57,10 @@ impl Device {
             capture.leave_to_child();
             recorders.into_iter().for_each(Recorder::leave_to_child);
         }
-        let child = forked.map_err(|source| RunError::Fork { source })?;
+        let mut child = match forked {
+            Ok(child) => child,
+            Err(source) => return Performed { result: Err(RunError::Fork { source }), child: None },
+        };
         let page = child.page().clone();
         let seen = self.watch.show_child(page.clone(), status.clone());
         let mut life = Life { sign: None, since: Instant::now(), silence: None };
@@ -70,13 +73,16 @@ impl Device {
             life.look((page.beats(), captured), page, config.progress_timeout)
         });
         drop(seen);
-        match ended {
+        let result = match ended {
             Ended::Answered(bytes) => {
                 answer::decode(self, &bytes, args, selection.as_deref()).map_err(RunError::resolved)
             }
             Ended::Panicked(message) => Err(RunError::SchedulerPanic { message }),
             Ended::Died(death) => Err(died(&death, &page, &program.kernels, life.silence).resolved()),
-        }
+        };
+        // After a failure a thread that was given up may still be at work: that process is gone before anything else happens.
+        let child = result.is_ok().then_some(child);
+        Performed { result, child }
     }
 }
 

@@ -172,10 +172,14 @@ impl Trb {
         self.frame.scheduler.cores.clusters as u32
     }
 
-    /// The graph is whole: hands it to the scheduler in the order of submission.
-    pub(crate) fn start(self) {
+    /// The graph is whole: hands it to the scheduler in the order of submission, if that was not done task by task.
+    pub(crate) fn finish(self) {
         for task in &self.built {
             self.frame.scheduler.publish(task);
+        }
+        if argus_child::is_child() {
+            // Taking the map apart would hold up the end of a process that takes all its memory with it.
+            std::mem::forget(self.map);
         }
     }
 
