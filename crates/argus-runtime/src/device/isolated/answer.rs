@@ -1,10 +1,13 @@
 //! What a child answers: how its run ended and what it left behind, as bytes.
 
+use std::sync::Arc;
 use std::time::Duration;
 
-use argus_abi::{ArgDirection, FatalCode};
+use argus_abi::{ArgDirection, FatalCode, FuncId, Member, TaskId};
 use argus_child::{Crash, Frame};
-use argus_facts::{Selection, Selector, Stall, with_causes};
+use argus_facts::{
+    CaptureWait, CoreTimes, Edge, PartTime, RunTimes, Selection, Selector, Stall, with_causes,
+};
 use argus_tile::{Fault, Opcode, Site};
 use serde::{Deserialize, Serialize};
 
@@ -13,18 +16,30 @@ use crate::error::{Crashed, Fatal, KernelSite, RunError};
 use crate::inject::Injected;
 use crate::program::{HostArgs, Orchestration};
 
-/// Everything but the content of arguments, which follows it.
+/// Everything but what there is much of: the times of kernel calls and the content of arguments follow it, in that order.
 #[derive(Serialize, Deserialize)]
 struct Answer {
     result: Result<RunReport, Failure>,
     injected: Vec<Injected>,
-    timed: Option<Timed>,
+    timed: Option<TimedHead>,
     marked_only: bool,
     /// How many arguments each selector of the capture matched.
     hits: Vec<u64>,
     /// Bytes of each argument that follow; none of an argument that the run does not change.
     contents: Vec<u64>,
 }
+
+/// When things happened. Of each core only how many calls it made: they follow as words of fixed size, because numbers of
+/// their own lengths would take longer to write and to read than everything else.
+#[derive(Serialize, Deserialize)]
+struct TimedHead {
+    cores: Vec<(u32, u32, Member, u64)>,
+    control_threads: Vec<Vec<CaptureWait>>,
+    edges: Vec<Edge>,
+}
+
+/// Bytes of one kernel call.
+const PART: usize = 40;
 
 /// An error that is told from others by more than its words.
 #[derive(Serialize, Deserialize)]
@@ -71,12 +86,14 @@ pub fn encode(
     let answer = Answer {
         result: result.map_err(failure),
         injected: device.injected.clone(),
-        timed: device.timed.clone(),
+        timed: device.timed.as_ref().map(timed_head),
         marked_only: device.marked_only,
         hits: selectors(selection).map(Selector::hits).collect(),
         contents: contents.iter().map(|content| content.len() as u64).collect(),
     };
     let mut bytes = postcard::to_stdvec(&answer).expect("values of plain types can be written");
+    let parts = device.timed.iter().flat_map(|timed| &timed.times.cores).flat_map(|core| &core.parts);
+    parts.for_each(|part| bytes.extend_from_slice(&part_bytes(part)));
     contents.iter().for_each(|content| bytes.extend_from_slice(content));
     bytes
 }
@@ -92,7 +109,10 @@ pub fn decode(
         message: "the process of the run gave an answer that cannot be read: its memory was damaged".into(),
     };
     let (answer, mut rest) = postcard::take_from_bytes::<Answer>(bytes).map_err(|_| garbled())?;
-    (device.injected, device.timed, device.marked_only) = (answer.injected, answer.timed, answer.marked_only);
+    (device.injected, device.marked_only) = (answer.injected, answer.marked_only);
+    if let Some(head) = answer.timed {
+        device.timed = Some(timed(head, &mut rest).ok_or_else(garbled)?);
+    }
     for (selector, hits) in selectors(selection).zip(answer.hits) {
         selector.add_hits(hits);
     }
@@ -111,6 +131,49 @@ pub fn decode(
         }
     }
     Ok(report)
+}
+
+fn timed_head(timed: &Timed) -> TimedHead {
+    let cores = timed.times.cores.iter();
+    TimedHead {
+        cores: cores.map(|core| (core.core, core.cluster, core.member, core.parts.len() as u64)).collect(),
+        control_threads: timed.times.control_threads.clone(),
+        edges: timed.edges.clone(),
+    }
+}
+
+/// The times, with kernel calls from the beginning of `rest`; `None` if it has fewer.
+fn timed(head: TimedHead, rest: &mut &[u8]) -> Option<Timed> {
+    let cores = head.cores.into_iter().map(|(core, cluster, member, count)| {
+        let (parts, behind) = rest.split_at_checked(usize::try_from(count).ok()?.checked_mul(PART)?)?;
+        *rest = behind;
+        let parts = parts.as_chunks().0.iter().map(part).collect();
+        Some(CoreTimes { core, cluster, member, parts })
+    });
+    let times = RunTimes { cores: cores.collect::<Option<_>>()?, control_threads: head.control_threads };
+    Some(Timed { times: Arc::new(times), edges: head.edges })
+}
+
+fn part_bytes(part: &PartTime) -> [u8; PART] {
+    let func_and_block = u64::from(part.func.0) << 32 | u64::from(part.block);
+    let words = [part.task.raw(), func_and_block, part.posted_ns, part.started_ns, part.ended_ns];
+    let mut bytes = [0; PART];
+    for (to, word) in bytes.as_chunks_mut().0.iter_mut().zip(words) {
+        *to = word.to_le_bytes();
+    }
+    bytes
+}
+
+fn part(bytes: &[u8; PART]) -> PartTime {
+    let word = |at: usize| u64::from_le_bytes(bytes.as_chunks().0[at]);
+    PartTime {
+        task: TaskId::from_raw(word(0)),
+        func: FuncId((word(1) >> 32) as u32),
+        block: word(1) as u32,
+        posted_ns: word(2),
+        started_ns: word(3),
+        ended_ns: word(4),
+    }
 }
 
 fn selectors(selection: Option<&Selection>) -> impl Iterator<Item = &Selector> {
@@ -193,4 +256,65 @@ fn relayed(complaint: Complaint) -> Fault {
     let instruction = instruction.and_then(Opcode::from_raw);
     let place = place.map(|(file, line, column)| Site::relayed(file, line, column));
     Fault::relayed(instruction, index, place, message).with_code(code)
+}
+
+#[cfg(test)]
+mod tests {
+    use argus_abi::{EdgeReason, Stage};
+
+    use super::*;
+
+    fn example() -> Timed {
+        let part = |number: u64| PartTime {
+            task: TaskId::from_raw(u64::MAX - number),
+            func: FuncId(u32::MAX - number as u32),
+            block: 7 + number as u32,
+            posted_ns: number,
+            started_ns: number << 40,
+            ended_ns: u64::MAX - (number << 20),
+        };
+        let core = |core: u32, member, parts: std::ops::Range<u64>| CoreTimes {
+            core,
+            cluster: core / 3,
+            member,
+            parts: parts.map(part).collect(),
+        };
+        let wait = CaptureWait {
+            task: TaskId::from_raw(5),
+            stage: Stage::AfterCompletion,
+            started_ns: 1,
+            ended_ns: 2,
+        };
+        let cores =
+            vec![core(0, Member::Aic, 0..3), core(4, Member::Aiv0, 3..3), core(8, Member::Aiv1, 3..1000)];
+        let edge =
+            Edge { from: TaskId::from_raw(1), to: TaskId::from_raw(2), reason: EdgeReason::WriteAfterRead };
+        let times = RunTimes { cores, control_threads: vec![Vec::new(), vec![wait]] };
+        Timed { times: Arc::new(times), edges: vec![edge] }
+    }
+
+    fn bytes(timed: &Timed) -> Vec<u8> {
+        let parts = timed.times.cores.iter().flat_map(|core| &core.parts);
+        parts.flat_map(part_bytes).chain(*b"arguments").collect()
+    }
+
+    #[test]
+    fn times_arrive_as_they_were_and_what_follows_them_is_left() {
+        let sent = example();
+        let sent_bytes = bytes(&sent);
+        let mut rest = &sent_bytes[..];
+        assert_eq!(timed(timed_head(&sent), &mut rest), Some(sent));
+        assert_eq!(rest, b"arguments");
+    }
+
+    #[test]
+    fn more_kernel_calls_than_there_are_bytes_is_no_answer() {
+        let sent = example();
+        let sent_bytes = bytes(&sent);
+        for count in [1000, 1 << 40, u64::MAX, u64::MAX / PART as u64 + 1] {
+            let mut head = timed_head(&sent);
+            head.cores[2].3 = count;
+            assert_eq!(timed(head, &mut &sent_bytes[..]), None, "{count}");
+        }
+    }
 }
