@@ -73,7 +73,7 @@ fn argus(args: &[&str], home: &Path) -> Taken {
 
 fn tell(what: &str, taken: &Taken, rest: &str) {
     let Taken { passed, processor, peak } = taken;
-    println!(
+    eprintln!(
         "{what}: {:.2} s, {processor:.2} s of processors, peak {peak:.0} MB{rest}",
         passed.as_secs_f64()
     );
