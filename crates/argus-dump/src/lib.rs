@@ -61,7 +61,6 @@ pub mod directory;
 mod error;
 pub mod filter;
 mod graph_file;
-mod growing_files;
 mod info;
 pub mod journal;
 mod kept;

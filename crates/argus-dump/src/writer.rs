@@ -4,16 +4,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use argus_abi::capture::{ArgumentEntry, EdgesEntry, SkipEntry, TaskEntry, TaskFields, argument_flags};
-use argus_abi::{DType, Kind, MAX_DIMS, Stage, TaskState};
+use argus_abi::{DType, Kind, MAX_DIMS, Stage};
 use argus_facts::{RunTimes, Sink, with_causes};
-use rustc_hash::FxHashMap;
 use zerocopy::FromZeros;
 
 use crate::atomic::{self, Draft};
 use crate::directory::holds_dump;
 use crate::error::{DumpError, Saved};
 use crate::graph_file::{self, Stopped};
-use crate::growing_files::GrowingFiles;
 use crate::info::{DumpInfo, DumpOptions, DumpSummary, RunEnd, StatsMode};
 use crate::journal::{
     ArgumentHead, ArgumentRecord, EdgesRecord, Hold, Journal, JournalFile, LossRecord, SkipRecord,
@@ -42,7 +40,7 @@ pub struct DumpWriter {
     options: DumpOptions,
     info: DumpInfo,
     started: String,
-    files: GrowingFiles,
+    files: Files,
     /// The argument that is on its way, and the statistics of what came of it.
     record: ArgumentRecord,
     statistics: Option<Box<Accumulator>>,
@@ -57,6 +55,46 @@ pub struct DumpWriter {
     skipped: Sorted<SkipRecord>,
     /// Readers can tell that the run is going on.
     _hold: Hold,
+}
+
+/// The two files that grow during the run.
+struct Files {
+    payload: PayloadFile,
+    journal: JournalFile,
+    spool: Spool,
+}
+
+impl Files {
+    /// Appends an entry that names nothing beyond what the payload file has been given.
+    fn append<T>(&mut self, kind: u8, body: &T) -> Result<(), Failure>
+    where
+        T: zerocopy::IntoBytes + zerocopy::Immutable,
+    {
+        self.spool.check()?;
+        if self.journal.nearly_full() {
+            self.payload.stream().hand_over(&mut self.spool)?;
+        }
+        self.journal.append(&mut self.spool, kind, body)
+    }
+
+    /// Whether everything is handed over already.
+    fn clean(&mut self) -> bool {
+        self.payload.stream().clean() && self.journal.stream().clean()
+    }
+
+    /// Hands over everything: first the payload, then the entries that name it.
+    fn hand_over(&mut self) -> Result<(), Failure> {
+        self.spool.check()?;
+        self.payload.stream().hand_over(&mut self.spool)?;
+        self.journal.stream().hand_over(&mut self.spool)
+    }
+}
+
+impl Drop for Files {
+    /// A run that panics or gives up leaves what it had, like one that is killed, only later.
+    fn drop(&mut self) {
+        let _ = self.hand_over();
+    }
 }
 
 impl DumpWriter {
@@ -82,7 +120,7 @@ impl DumpWriter {
             options,
             info,
             started: now.strftime("%Y-%m-%dT%H:%M:%S%.3f%:z").to_string(),
-            files: GrowingFiles { payload, journal, spool, started: FxHashMap::default() },
+            files: Files { payload, journal, spool },
             record: ArgumentRecord::new_zeroed(),
             statistics: None,
             open: false,
@@ -108,7 +146,7 @@ impl DumpWriter {
     }
 
     fn begin_journal(&mut self, started_unix_ns: u64) -> Result<(), Failure> {
-        let GrowingFiles { journal, spool, .. } = &mut self.files;
+        let Files { journal, spool, .. } = &mut self.files;
         journal.header(spool, self.info.run_id, started_unix_ns, &self.options)?;
         for kernel in &self.info.kernels {
             journal.kernel(spool, kernel)?;
@@ -125,8 +163,7 @@ impl DumpWriter {
 
     /// Like [`Sink::flush`], but returns when what came so far is readable by others.
     pub fn settle(&mut self) -> Result<(), DumpError> {
-        let written = self.write_started().and_then(|()| self.files.hand_over());
-        let settled = written.and_then(|()| self.files.spool.wait());
+        let settled = self.files.hand_over().and_then(|()| self.files.spool.wait());
         settled.map_err(|failure| self.report(&failure))
     }
 
@@ -167,7 +204,6 @@ impl DumpWriter {
     }
 
     fn write_end(&mut self, end: &RunEnd) -> Result<(), Failure> {
-        self.write_started()?;
         for (lane, ledger) in (0..).zip(&end.ledger.rings) {
             let record = LossRecord {
                 lane,
@@ -182,7 +218,7 @@ impl DumpWriter {
         }
         // The writing thread syncs what is whole while the manifest is being put together.
         let sync = self.options.sync;
-        let GrowingFiles { payload, journal, spool, .. } = &mut self.files;
+        let Files { payload, journal, spool } = &mut self.files;
         spool.check()?;
         payload.stream().seal(spool, sync)?;
         journal.stream().seal(spool, sync)?;
@@ -258,23 +294,6 @@ impl DumpWriter {
             .map_err(|error| Failure::early(&self.directory.join(RUN_FILE), &error))
     }
 
-    /// Puts the tasks that have started and not ended into the journal: what comes next may be read at once.
-    fn write_started(&mut self) -> Result<(), Failure> {
-        let (tasks, directory) = (&mut self.tasks, &self.directory);
-        self.files.append_started(|task| tasks.push(task).map_err(|error| unsorted(directory, &error)))
-    }
-
-    /// Appends an entry, and before it what must be in the same block.
-    fn append<T>(&mut self, kind: u8, body: &T) -> Result<(), Failure>
-    where
-        T: zerocopy::IntoBytes + zerocopy::Immutable,
-    {
-        if self.files.is_time_for_started() {
-            self.write_started()?;
-        }
-        self.files.append(kind, body)
-    }
-
     /// Counts a record and keeps it for the manifest.
     fn keep(&mut self) -> Result<(), Failure> {
         let (summary, record) = (&mut self.summary, &self.record.head);
@@ -288,7 +307,13 @@ impl DumpWriter {
         if let Some(count) = self.roles.get_mut(usize::from(record.role)) {
             *count += 1;
         }
-        self.records.push(&self.record).map_err(|error| unsorted(&self.directory, &error))
+        let kept = self.records.push(&self.record);
+        kept.map_err(|error| self.unsorted(&error))
+    }
+
+    /// What is kept until the end did not fit into memory, and not on the disk either.
+    fn unsorted(&self, error: &std::io::Error) -> Failure {
+        Failure::early(&self.directory.join("(a file without a name)"), error)
     }
 
     /// The error for a failure, with what the files hold.
@@ -299,11 +324,6 @@ impl DumpWriter {
         let content = self.files.journal.stream().content().ok();
         failure.report(content.map_or_else(Saved::default, saved))
     }
-}
-
-/// What is kept until the end did not fit into memory, and not on the disk either.
-fn unsorted(directory: &Path, error: &std::io::Error) -> Failure {
-    Failure::early(&directory.join("(a file without a name)"), error)
 }
 
 /// Does both, `aside` on a thread of its own if there can be one.
@@ -367,7 +387,7 @@ impl Sink for DumpWriter {
         if let Some(statistics) = &mut self.statistics {
             statistics.update(piece);
         }
-        let GrowingFiles { payload, spool, .. } = &mut self.files;
+        let Files { payload, spool, .. } = &mut self.files;
         let stored = spool.check().and_then(|()| payload.piece(spool, piece));
         stored.map_err(|failure| self.report(&failure))
     }
@@ -392,55 +412,45 @@ impl Sink for DumpWriter {
         if let Some(statistics) = self.statistics.take() {
             statistics.finish().put(&mut self.record);
         }
-        let started = if self.files.is_time_for_started() { self.write_started() } else { Ok(()) };
-        let appended = started.and_then(|()| self.files.append(kind::ARGUMENT, &self.record));
-        let appended = appended.and_then(|()| self.keep());
+        let appended = self.files.append(kind::ARGUMENT, &self.record).and_then(|()| self.keep());
         appended.map_err(|failure| self.report(&failure))
     }
 
     fn task(&mut self, entry: &TaskEntry) -> Result<(), DumpError> {
-        let task = &entry.task;
-        let kept = if task.state == TaskState::Running as u8 {
-            self.files.started.insert(task.task_id, *task);
-            if self.files.is_time_for_started() { self.write_started() } else { Ok(()) }
-        } else {
-            self.files.started.remove(&task.task_id);
-            let appended = self.append(kind::TASK, &TaskRecord::from(task));
-            appended.and_then(|()| self.tasks.push(task).map_err(|error| unsorted(&self.directory, &error)))
-        };
+        let appended = self.files.append(kind::TASK, &TaskRecord::from(entry));
+        let kept =
+            appended.and_then(|()| self.tasks.push(&entry.task).map_err(|error| self.unsorted(&error)));
         kept.map_err(|failure| self.report(&failure))
     }
 
     fn edges(&mut self, entry: &EdgesEntry) -> Result<(), DumpError> {
         let record = EdgesRecord::from(entry);
         let edges = record.edges().map_err(|_| DumpError::Order("an edge has an unknown reason"))?;
-        let mut kept = self.append(kind::EDGES, &record);
+        let mut kept = self.files.append(kind::EDGES, &record);
         for edge in edges {
             let edge = EdgeBytes { from: edge.from.raw(), to: edge.to.raw(), reason: edge.reason as u64 };
-            kept =
-                kept.and_then(|()| self.edges.push(&edge).map_err(|error| unsorted(&self.directory, &error)));
+            kept = kept.and_then(|()| self.edges.push(&edge).map_err(|error| self.unsorted(&error)));
         }
         kept.map_err(|failure| self.report(&failure))
     }
 
     fn skip(&mut self, entry: &SkipEntry) -> Result<(), DumpError> {
         let record = SkipRecord::from(entry);
-        let appended = self.append(kind::SKIP, &record);
-        let kept = appended
-            .and_then(|()| self.skipped.push(&record).map_err(|error| unsorted(&self.directory, &error)));
+        let appended = self.files.append(kind::SKIP, &record);
+        let kept = appended.and_then(|()| self.skipped.push(&record).map_err(|error| self.unsorted(&error)));
         kept.map_err(|failure| self.report(&failure))
     }
 
     /// Hands everything to the writing thread and does not wait for it, see [`DumpWriter::settle`]. While an
     /// earlier flush is on its way this one does nothing: the next call, 50 ms later at most, makes up for it.
     fn flush(&mut self) -> Result<(), DumpError> {
-        let flushed = self.files.spool.check().and_then(|()| {
-            if !self.files.spool.reached() || self.files.clean() {
+        let files = &mut self.files;
+        let flushed = files.spool.check().and_then(|()| {
+            if !files.spool.reached() || files.clean() {
                 return Ok(());
             }
-            self.write_started()?;
-            self.files.hand_over()?;
-            self.files.spool.mark()
+            files.hand_over()?;
+            files.spool.mark()
         });
         flushed.map_err(|failure| self.report(&failure))
     }

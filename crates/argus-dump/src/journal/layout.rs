@@ -2,7 +2,7 @@
 
 use std::mem::size_of;
 
-use argus_abi::capture::{EDGES_PER_ENTRY, EdgesEntry, SkipEntry, TaskFields};
+use argus_abi::capture::{EDGES_PER_ENTRY, EdgesEntry, SkipEntry, TaskEntry, TaskFields};
 use argus_abi::{EdgeReason, MAX_DIMS, TaskId};
 use argus_facts::Edge;
 use zerocopy::{FromBytes, FromZeros, Immutable, IntoBytes, KnownLayout};
@@ -112,9 +112,9 @@ pub struct TaskRecord {
     pub reserved: [u8; 80],
 }
 
-impl From<&TaskFields> for TaskRecord {
-    fn from(task: &TaskFields) -> TaskRecord {
-        TaskRecord { task: *task, reserved: [0; 80] }
+impl From<&TaskEntry> for TaskRecord {
+    fn from(entry: &TaskEntry) -> TaskRecord {
+        TaskRecord { task: entry.task, reserved: [0; 80] }
     }
 }
 

@@ -24,9 +24,9 @@ impl JournalFile {
         &mut self.stream
     }
 
-    /// Whether one of the next `entries` may fill a block, which then goes out by itself.
-    pub(crate) fn nearly_full(&self, entries: usize) -> bool {
-        self.stream.room() <= entries * ENTRY_BYTES
+    /// Whether the next entry may fill a block, which then goes out by itself.
+    pub(crate) fn nearly_full(&self) -> bool {
+        self.stream.room() <= ENTRY_BYTES
     }
 
     pub(crate) fn header(
