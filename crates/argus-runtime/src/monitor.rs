@@ -19,8 +19,8 @@ use crate::schedule::outcome::last_instruction;
 
 /// How often progress is looked at. The end of a run is noticed at once, not at the next look.
 const TICK: Duration = Duration::from_millis(20);
-/// Looks without any progress after which another thread may help.
-const IDLE_LOOKS: u32 = 2;
+/// How long a run stands still before another thread helps.
+const HELP_AFTER: Duration = Duration::from_millis(40);
 /// How long kernels that were told to stop may take to reach a tile instruction, and a handler of crashes to its end.
 const GRACE: Duration = Duration::from_secs(1);
 
@@ -55,7 +55,7 @@ fn watch(scheduler: &Scheduler, limit: Duration, interrupt: &AtomicBool) -> Ende
     let mut progress = Progress::now(scheduler);
     // Since the last progress; begun when a look finds none, because it costs some system calls.
     let mut chance: Option<Opportunity> = None;
-    let mut idle_looks = 0;
+    let mut next_help = HELP_AFTER;
     let mut stuck_core = None;
     // Threads that crashed and stay in their handlers.
     let mut lost = 0;
@@ -97,14 +97,15 @@ fn watch(scheduler: &Scheduler, limit: Duration, interrupt: &AtomicBool) -> Ende
         if now != progress || capturing {
             progress = now;
             chance = None;
-            idle_looks = 0;
+            next_help = HELP_AFTER;
             continue;
         }
-        idle_looks += 1;
-        if idle_looks % IDLE_LOOKS == 0 && scheduler.lacks_a_thread() {
+        let stood_still = chance.get_or_insert_with(Opportunity::start).so_far();
+        if stood_still >= next_help && scheduler.lacks_a_thread() {
             scheduler.crew.reinforce(scheduler.cores.cells().count());
+            next_help = stood_still + HELP_AFTER;
         }
-        if chance.get_or_insert_with(Opportunity::start).so_far() >= limit {
+        if stood_still >= limit {
             stuck_core = scheduler.cores.cells().find(|(_, cell)| cell.activity.current().is_some());
             let site = stuck_core.and_then(|(core, _)| site_of(scheduler, core));
             let place = stuck_core.map_or(Place::Orchestration, |(core, _)| Place::Core(core as u32));
