@@ -176,7 +176,7 @@ fn a_new_crate_is_built_by_cargo_and_walked_through() {
     fs::copy(root.join("Cargo.lock"), home.path().join("mine/Cargo.lock")).unwrap();
     walk_rust(home.path(), "mine", |words| {
         let mut tool = std::process::Command::new(env!("CARGO"));
-        tool.args(["run", "-q", "--"]).args(words);
+        tool.args(["run", "-q", "--"]).args(words).env("CARGO_NET_OFFLINE", "true");
         tool
     });
 }
