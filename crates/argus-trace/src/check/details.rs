@@ -233,6 +233,11 @@ fn bars(load: &Value, task: &Task<'_>, unit: u64, measure: impl Fn(f64) -> f64) 
     same(waits as f64, waiting as f64, 0.0, "the number of bars of waits")
 }
 
+/// What the map and the tables of a block are called: readers draw more than one core only for a mix.
+fn block_type(kinds: &BTreeSet<&str>) -> &'static str {
+    if kinds.len() > 1 { "mix" } else { op_type(kinds.iter()) }
+}
+
 /// The arrows of a map: number, core, and the two ends as operands name them; none if operands do not tell.
 type Arrows = &'static [(u64, &'static str, Option<(&'static str, &'static str)>)];
 
@@ -267,6 +272,10 @@ const FIXPIPE: Arrows = &[
     (41, "cubecore0", Some(("L0C", "L1"))),
     (42, "cubecore0", None),
     (43, "cubecore0", None),
+    (42, "veccore0", None),
+    (43, "veccore1", None),
+    (44, "veccore0", None),
+    (45, "veccore1", None),
     (46, "veccore0", Some(("UB", "L1"))),
     (47, "veccore1", Some(("UB", "L1"))),
 ];
@@ -274,7 +283,7 @@ const FIXPIPE: Arrows = &[
 fn memory_graph(graph: &Value, task: &Task<'_>) -> Rule {
     task.each_block(list(&graph["core_memory_map"])?, "core_no", |block, map| {
         let kinds = &task.blocks[&block];
-        is(&map["op_type"], op_type(kinds.iter()), "op_type")?;
+        is(&map["op_type"], block_type(kinds), "op_type")?;
         for (kind, unit) in [("cubecore0", "Cube"), ("veccore0", "Vector"), ("veccore1", "Vector1")] {
             if kinds.contains(kind) != map[unit].is_object() {
                 return Err(rule!("block {block} has {kind}, or says so by {unit}, but not both"));
@@ -301,17 +310,23 @@ fn memory_graph(graph: &Value, task: &Task<'_>) -> Rule {
             }
             arrow(path, unit, arrows, block, task)?;
         }
-        Ok(())
+        let known = SHARED.iter().chain(arrows).filter(|(_, kind, _)| kinds.contains(kind));
+        match known.map(|(path, ..)| path).find(|path| !drawn.contains(path)) {
+            Some(path) => Err(rule!("arrow {path} of block {block} has no numbers")),
+            None => Ok(()),
+        }
     })
 }
 
 /// One arrow, whose bandwidth is what went along it in the task's whole time.
 fn arrow(path: u64, unit: &Value, arrows: Arrows, block: u64, task: &Task<'_>) -> Rule {
-    let known = SHARED.iter().chain(arrows).find(|(number, ..)| *number == path);
-    let (_, kind, ends) = known.ok_or_else(|| rule!("memory_path {path} is not in the map of the chip"))?;
-    if !task.blocks[&block].contains(kind) {
-        return Err(rule!("arrow {path} of block {block} belongs to {kind}, which it does not have"));
-    }
+    let mut known = SHARED.iter().chain(arrows).filter(|(number, ..)| *number == path).peekable();
+    let Some((_, first, _)) = known.peek() else {
+        return Err(rule!("memory_path {path} is not in the map of the chip"));
+    };
+    let Some((_, kind, ends)) = known.find(|(_, kind, _)| task.blocks[&block].contains(kind)) else {
+        return Err(rule!("arrow {path} of block {block} belongs to {first}, which it does not have"));
+    };
     let bandwidth = number(&unit["bandwidth"], "bandwidth")?;
     let requests = number(&unit["request"], "request")?;
     if (requests > 0.0) != (unit["display"] == 1) {
@@ -343,7 +358,7 @@ fn unit_load(load: &Value, core: &str, task: &Task<'_>) -> Rule {
 
 fn memory_tables(tables: &Value, task: &Task<'_>) -> Rule {
     task.each_block(list(&tables["table_per_block"])?, "block_id", |block, entry| {
-        is(&entry["table_op_type"], op_type(task.blocks[&block].iter()), "table_op_type")?;
+        is(&entry["table_op_type"], block_type(&task.blocks[&block]), "table_op_type")?;
         let mut names = BTreeSet::new();
         for table in list(&entry["table_detail"])? {
             let name = text(&table["table_name"])?;

@@ -91,8 +91,13 @@ impl Facts<'_> {
         blocks
     }
 
+    /// What the memory map and the tables of a block are called. A reader draws more than one core only for a mix,
+    /// so two vector cores are one too.
     fn block_type(&self, cores: &[usize]) -> &'static str {
-        op_type(cores.iter().map(|&core| self.timeline.cores[core].member))
+        match cores {
+            [core] => op_type(std::iter::once(self.timeline.cores[*core].member)),
+            _ => "mix",
+        }
     }
 
     fn base_info(&self) -> Value {

@@ -21,6 +21,7 @@ impl Facts<'_> {
                 let arrows: Vec<Value> = cores
                     .iter()
                     .flat_map(|&core| self.arrows(core))
+                    .chain(self.idle_arrows(cores))
                     .map(|(number, flow, peak)| self.memory_unit(number, flow, peak))
                     .collect();
                 let mut map = json!({
@@ -109,6 +110,23 @@ impl Facts<'_> {
                 arrows
             }
         }
+    }
+
+    /// Arrows into UB that nothing went along: from L0C where the block has no matrix core, and from L1, for which the
+    /// model has no instruction.
+    fn idle_arrows(&self, cores: &[usize]) -> Vec<Arrow> {
+        if self.timeline.task.chip.vendor.memory_map != MemoryMap::Fixpipe {
+            return Vec::new();
+        }
+        let has = |member: Member| cores.iter().any(|&core| self.timeline.cores[core].member == member);
+        let mut arrows = Vec::new();
+        for (second, _) in [Member::Aiv0, Member::Aiv1].into_iter().enumerate().filter(|(_, m)| has(*m)) {
+            if !has(Member::Aic) {
+                arrows.push((42 + second as u32, Flow::default(), None));
+            }
+            arrows.push((44 + second as u32, Flow::default(), None));
+        }
+        arrows
     }
 
     /// The unit of a core by its name in the map, and how busy it is.
