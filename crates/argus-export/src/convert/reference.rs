@@ -7,7 +7,7 @@ use std::path::Path;
 
 use argus_abi::{DType, Kind, Role, Stage};
 use argus_dump::origin_file::SCENE_DIRECTORY;
-use argus_dump::read::{Record, Scalar};
+use argus_dump::read::{Ending, Record, Scalar};
 
 use super::Work;
 use crate::content::scalar_bits;
@@ -50,6 +50,12 @@ pub(super) fn write(work: &mut Work<'_>, directory: &Path, layout: Layout) -> Re
     let mut ranges = Vec::with_capacity(work.dump.len());
     let mut left_out = false;
     for record in work.dump.records() {
+        if !has_place(&record) {
+            let reason = "left out: its task had not completed, and the layout has no mark for that";
+            work.remarks.add(record.index, reason);
+            work.progress.add(&record);
+            continue;
+        }
         let mut range = (0, 0);
         if record.kind == Kind::Tensor {
             match work.dump.payload(&record) {
@@ -79,8 +85,9 @@ pub(super) fn write(work: &mut Work<'_>, directory: &Path, layout: Layout) -> Re
     let path = directory.join(layout.manifest());
     let mut file = create(&path)?;
     let mut text = head(work, layout, left_out, bare);
-    for (record, range) in work.dump.records().zip(ranges) {
-        text.push_str(if record.index == 0 { "\n    " } else { ",\n    " });
+    let written = work.dump.records().filter(has_place).zip(ranges);
+    for (number, (record, range)) in written.enumerate() {
+        text.push_str(if number == 0 { "\n    " } else { ",\n    " });
         put_entry(&mut text, layout, &record, range);
         file.write_all(text.as_bytes()).map_err(ExportError::write(&path))?;
         text.clear();
@@ -90,6 +97,11 @@ pub(super) fn write(work: &mut Work<'_>, directory: &Path, layout: Layout) -> Re
         .and_then(|()| file.into_inner().map_err(std::io::IntoInnerError::into_error))
         .map(drop)
         .map_err(ExportError::write(&path))
+}
+
+/// Whether the layout can hold a record. What a task had written so far would be taken for what it left.
+fn has_place(record: &Record) -> bool {
+    !record.partial
 }
 
 fn create(path: &Path) -> Result<BufWriter<File>, ExportError> {
@@ -112,9 +124,6 @@ fn remark(work: &mut Work<'_>, layout: Layout, record: &Record) {
     }
     if layout == June && record.ambiguous_index {
         add("its argument may be another one: June has no mark for that");
-    }
-    if record.partial {
-        add("its task had not completed: the layout has no mark for that");
     }
     if record.subtask.is_some_and(|member| member > 0) {
         add("it belongs to a member of its task: the layout does not tell members apart");
@@ -151,6 +160,10 @@ fn general_remarks(work: &mut Work<'_>, layout: Layout) {
         (any(&|record| record.statistics.is_some()), "recorded statistics"),
         (!dump.losses().skipped.is_empty(), "the list of what was not captured"),
         (dump.directory().join(SCENE_DIRECTORY).is_dir(), "the sources of the scene"),
+        (
+            matches!(dump.ending(), Ending::Failed { .. } | Ending::Unfinished { .. }),
+            "the fact that the run did not come to its end",
+        ),
     ] {
         if present {
             lost.push(name);
@@ -163,7 +176,9 @@ fn general_remarks(work: &mut Work<'_>, layout: Layout) {
 
 fn head(work: &Work<'_>, layout: Layout, left_out: bool, bare: bool) -> String {
     let dump = work.dump;
-    let count = |matching: &dyn Fn(&Record) -> bool| dump.records().filter(|record| matching(record)).count();
+    let count = |matching: &dyn Fn(&Record) -> bool| {
+        dump.records().filter(|record| has_place(record) && matching(record)).count()
+    };
     let noun = layout.noun();
     let mut out = String::new();
     let mut line = |key: &str, value: &dyn std::fmt::Display| {
@@ -178,7 +193,7 @@ fn head(work: &Work<'_>, layout: Layout, left_out: bool, bare: bool) -> String {
     if layout == August {
         line("dump_args_level", &if left_out { 3 } else { 2 });
     }
-    line(&format!("total_{noun}"), &dump.len());
+    line(&format!("total_{noun}"), &count(&|_| true));
     line("before_dispatch", &count(&|record| record.stage == Stage::BeforeDispatch));
     line("after_completion", &count(&|record| record.stage == Stage::AfterCompletion));
     line(&format!("input_{noun}"), &count(&|record| record.role == Role::Input));
