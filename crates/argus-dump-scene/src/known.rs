@@ -28,7 +28,7 @@ pub struct Known {
     scene: Arc<Scene>,
     /// What the tasks of the scene look like, for a dump that does not say that it is one of its runs.
     model: Option<Model>,
-    /// The dump has no graph of its own.
+    /// The dump names no kernels and has no edges.
     bare: bool,
     /// Our own engine computed the dump.
     ours: bool,
@@ -56,7 +56,7 @@ pub fn known(dump: &Dump, args: &SceneChoice, lookup: &Lookup<'_>) -> Result<Opt
         Err(error) => return Err(LookupError::Scene(error)),
     };
     let typed = args.runtime.as_deref().map(registry::runtime).transpose().map_err(LookupError::Runtime)?;
-    let bare = dump.own_graph().is_none();
+    let bare = crate::is_bare(dump);
     let simulated = facts.is_some_and(|facts| Chip::by_name(&facts.platform).is_ok());
     let ours = dump.format_version() == FormatVersion::Argus && !bare && simulated;
     let named = args.scene.is_none() || recorded == Some(scene.name.as_str());

@@ -44,6 +44,7 @@ mod recorded;
 pub mod source;
 pub mod traced;
 
+use argus_dump::read::Dump;
 use argus_scene::Registry;
 
 pub use error::LookupError;
@@ -57,4 +58,10 @@ pub struct Lookup<'a> {
     pub registry: &'a Registry,
     /// Hears which files of a scene have changed since a dump was made. What follows is about the dump's own copy.
     pub changed: &'a dyn Fn(&[&str]),
+}
+
+/// Whether a dump leaves kernels and edges to its scene: those of the reference have no graph, and copies of them in our
+/// layout have one with nothing but tasks.
+fn is_bare(dump: &Dump) -> bool {
+    dump.own_graph().is_none_or(|graph| graph.kernels.is_empty() && graph.edges.is_empty())
 }

@@ -147,7 +147,7 @@ fn of_dump(dump: &Dump, args: &Named, purpose: Purpose, lookup: &Lookup<'_>) -> 
     let runtime = args.runtime.clone().or_else(|| recorded(&facts.runtime));
     let (scene, mut case, mut runtime) = find_case(name, case.as_deref(), runtime.as_deref(), own, lookup)?;
     // A dump that does not say that it is a run of this scene must look like one.
-    let fit = if dump.own_graph().is_none() || !own && facts.scene != scene.name {
+    let fit = if crate::is_bare(dump) || !own && facts.scene != scene.name {
         let typed = args.runtime.is_some().then_some(runtime);
         let fit = fit::fit(&scene, Some(&case.name), typed, dump)?;
         (case, runtime) = (Arc::clone(&fit.case), fit.runtime);
@@ -159,7 +159,7 @@ fn of_dump(dump: &Dump, args: &Named, purpose: Purpose, lookup: &Lookup<'_>) -> 
     let code = Code::from_program(&case.program(runtime, chip)?);
     let mut listing = Listing::from_dump(dump);
     listing.name(&code);
-    if let Some(fit) = fit.as_ref().filter(|_| dump.own_graph().is_none()) {
+    if let Some(fit) = fit.as_ref().filter(|_| crate::is_bare(dump)) {
         listing.supply(&fit.model.graph);
     }
     let listed = listing.select(selection).map_err(|error| unselected(error, dump))?;

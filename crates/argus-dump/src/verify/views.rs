@@ -100,7 +100,7 @@ fn without_payload(dump: &Dump, record: &Record, findings: &mut Findings) {
     match (asked_for, dump.format_version()) {
         (true, _) => {}
         (false, FormatVersion::Argus) => findings.defect("missing payloads", index, message),
-        (false, _) => findings.warning("missing payloads", index, message),
+        (false, _) => findings.loss("missing payloads", index, message),
     }
 }
 

@@ -285,7 +285,7 @@ fn the_reference_is_checked_as_far_as_it_can_be() {
         (&[("\"value\": 1065353216, ", "")], Severity::Defect, (Some(2), "a scalar has no value")),
         (
             &[("\"bin_offset\": 40, \"bin_size\": 16", "\"bin_offset\": 40, \"bin_size\": 0")],
-            Severity::Warning,
+            Severity::Loss,
             (Some(4), "there is no payload, and nothing says why"),
         ),
         (
