@@ -43,7 +43,7 @@ pub enum SelectError {
     NoSet { set: String, known: String },
     #[error("task {task:#x} runs {runs}, not {asked}")]
     Contradiction { task: TaskId, runs: String, asked: String },
-    #[error("there is no task number {nth}: {count} fit, counted from 0")]
+    #[error("there is no task number {nth}; tasks that fit: {count}, counted from 0")]
     Nth { nth: usize, count: usize },
     #[error("this dump does not say which kernel a task ran")]
     NoIds,

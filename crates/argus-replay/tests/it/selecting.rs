@@ -38,7 +38,7 @@ fn tasks_are_found_by_id_by_name_and_by_their_exact_set() {
     assert_eq!(typed(&format!("{:#x}*", all[2])), Ok(all[2]));
 
     let says = |result: Result<TaskId, argus_replay::SelectError>| result.unwrap_err().to_string();
-    assert_eq!(says(kernel("SF", 3)), "there is no task number 3: 3 fit, counted from 0");
+    assert_eq!(says(kernel("SF", 3)), "there is no task number 3; tasks that fit: 3, counted from 0");
     assert_eq!(says(typed("SF:3")), says(kernel("SF", 3)));
     assert_eq!(says(typed("XX:0")), says(kernel("XX", 0)));
     let beyond =

@@ -148,7 +148,7 @@ fn what_cannot_be_replayed_is_exit_code_2_and_says_why() {
             "replay run --func-id 0,1",
             "no task runs exactly the kernels {0,1}; the sets in the dump are {0}, {1}",
         ),
-        ("replay run --kernel add --nth 1", "there is no task number 1: 1 fit, counted from 0"),
+        ("replay run --kernel add --nth 1", "there is no task number 1; tasks that fit: 1, counted from 0"),
         ("replay run --task 0 --set-arg 9=1", "slot 9 cannot be set: the task has only slots 0, 1, 2"),
         ("replay run --task 0 --set-arg 9", "'9' is not SLOT=VALUE"),
         ("replay run --task 0 --watch 2", "'2' is not an element to watch"),
