@@ -18,19 +18,35 @@ const FILES: [&str; 6] =
     ["tensor_dump.json", "tensor_dump.bin", "tensor_dump.journal", "graph.json", "run.json", "timeline.json"];
 
 /// Every command that reads a dump; the last word of an output is a name that is free.
-const READERS: [&str; 12] = [
+const READERS: [&str; 28] = [
     "view D",
     "view D --show",
     "view D --json",
     "view D --csv",
+    "view D --graph",
     "stats D",
     "stats D --by-kernel",
+    "stats D --json",
+    "stats D --times",
     "verify D",
+    "verify D --json",
     "find D",
+    "find D --json",
+    "find D --against D",
+    "find --runs D D",
     "diff D D",
+    "export D --format txt -o out",
+    "export D --format npy -o out",
     "export D --format npz -o out",
+    "export D --format safetensors -o out",
+    "export D --format parquet --payload -o out",
+    "export D --format csv -o out",
     "convert D --to june -o out",
+    "convert D --to august -o out",
+    "convert D --to argus -o out",
+    "replay D --task 0",
     "trace D -o out.json",
+    "trace D --task 0 -o out",
 ];
 
 fn times(short: usize, long: usize) -> usize {
@@ -111,9 +127,13 @@ fn changed_bytes_are_survived_and_found() {
         let ended = argus(home.path(), "verify D").output().unwrap();
         decent(&about, &ended);
         assert_ne!(ended.status.code(), Some(0), "{about}: {}", String::from_utf8_lossy(&ended.stdout));
-        let reader = READERS[random.below(READERS.len())];
-        decent(&format!("{about}, {reader}"), &argus(home.path(), reader).output().unwrap());
-        tidy(home.path());
+        // In turn, so that each command meets each file.
+        let each = times(1, 4);
+        for turn in 0..each {
+            let reader = READERS[(each * round + round / FILES.len() + turn) % READERS.len()];
+            decent(&format!("{about}, {reader}"), &argus(home.path(), reader).output().unwrap());
+            tidy(home.path());
+        }
         fs::write(&path, &whole).unwrap();
     }
 }
