@@ -1,7 +1,7 @@
 //! Which argument of one task is which of its counterpart.
 
 use argus_abi::Kind;
-use argus_dump::read::{Dump, Record};
+use argus_dump::read::{Dump, FormatVersion, Record};
 
 use crate::indices::Indices;
 
@@ -11,10 +11,13 @@ pub struct Arguments {
     pub pairs: Vec<(usize, usize)>,
     /// Sentences about tensors of either task without a counterpart.
     pub unpaired: Vec<String>,
+    /// Scalars of either task without a counterpart.
+    pub scalars_left: usize,
 }
 
 /// Pairs the records of one stage: tensors by position among the tensors, so that raw kernels, which count
-/// scalars in between, line up as well; scalars by argument index and type, else not at all.
+/// scalars in between, line up as well; scalars by argument index and type, else not at all. June lost the types of
+/// scalars and kept their bits, so equal bits are enough there.
 pub fn pair_arguments(left: &Dump, lefts: &Indices, right: &Dump, rights: &Indices) -> Arguments {
     let records = |dump: &Dump, indices: &Indices, kind: Kind| -> Vec<Record> {
         indices.iter().map(|index| dump.record(index)).filter(|record| record.kind == kind).collect()
@@ -53,11 +56,18 @@ pub fn pair_arguments(left: &Dump, lefts: &Indices, right: &Dump, rights: &Indic
         arguments.unpaired.push(format!("argument {} is on the other side only", two.arg_index));
     }
     let (a, b) = (records(left, lefts, Kind::Scalar), records(right, rights, Kind::Scalar));
+    let untyped = [left, right].iter().any(|dump| dump.format_version() == FormatVersion::June);
+    let same_scalar = |one: &Record, two: &Record| {
+        same_slot(one, two) && (one.dtype == two.dtype || untyped && one.scalar == two.scalar)
+    };
+    let mut paired = 0;
     for one in &a {
-        if let Some(two) = b.iter().find(|two| same_slot(one, two) && one.dtype == two.dtype) {
+        if let Some(two) = b.iter().find(|two| same_scalar(one, two)) {
             arguments.pairs.push((one.index, two.index));
+            paired += 1;
         }
     }
+    arguments.scalars_left = a.len().max(b.len()) - paired;
     arguments
 }
 

@@ -21,12 +21,15 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use argus_abi::{DType, Stage, TaskId};
-use rustc_hash::FxHashMap;
+use argus_dump::read::{Dump, Record};
+use rustc_hash::{FxHashMap, FxHashSet};
 use thiserror::Error;
 
 use self::files::GoldenFile;
 pub use self::values::{Values, ValuesError};
-use crate::tasks::Tasks;
+
+/// Expected values without a counterpart that are named before the rest is only counted.
+const LISTED: usize = 12;
 
 /// Why a folder of expected values cannot be used.
 #[derive(Debug, Error)]
@@ -138,17 +141,34 @@ impl Folder {
         places
     }
 
-    /// Expected values of tasks that the dump does not have, and names that were not understood, in words: they are
-    /// nearly always misspelled.
-    pub fn unused(&self, tasks: &Tasks) -> Vec<String> {
-        let places = self.places().into_iter().filter(|place| tasks.find(place.task).is_none());
-        let unknown = places.map(|place| {
-            let (argument, task) = (place.argument, place.task);
-            format!("the folder expects argument {argument} of task {task}, which the dump does not have")
+    /// What values are expected of and the dump does not have, sorted.
+    pub fn unmet(&self, dump: &Dump) -> Vec<ArgumentKey> {
+        let key = |record: Record| ArgumentKey {
+            task: record.task_id,
+            argument: record.arg_index,
+            stage: record.stage,
+        };
+        let captured: FxHashSet<ArgumentKey> =
+            dump.records().map(key).filter(|place| self.places.contains_key(place)).collect();
+        self.places().into_iter().filter(|place| !captured.contains(place)).collect()
+    }
+
+    /// Expected values that were compared with nothing, in words.
+    pub fn unused(&self, dump: &Dump) -> Vec<String> {
+        let unmet = self.unmet(dump);
+        let more = unmet.len().saturating_sub(LISTED);
+        let places = unmet.iter().take(LISTED).map(|place| {
+            let ArgumentKey { task, argument, stage } = place;
+            let when = match stage {
+                Stage::BeforeDispatch => "before",
+                Stage::AfterCompletion => "after",
+            };
+            format!("the folder expects argument {argument} of task {task} {when} it ran, which the dump does not have")
         });
+        let more = (more > 0).then(|| format!("the folder expects {more} more that the dump does not have"));
         let ignored = self.ignored.iter();
         let ignored = ignored.map(|name| format!("{name} names no task and argument: it was not used"));
-        unknown.chain(ignored).collect()
+        places.chain(more).chain(ignored).collect()
     }
 
     /// The values expected at a place, for a tensor of this type and size; `None` if the folder has none.

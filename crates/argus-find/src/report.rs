@@ -28,6 +28,9 @@ pub use listing::{Listing, TaskLine};
 /// First errors that are looked at closely; of more only the names are given.
 const CLOSE: usize = 8;
 
+/// What a run says that did not fail.
+const PASSED: [&str; 2] = ["pass", "not_compared"];
+
 /// The whole story. Its tasks are a [`Listing`] that makes each when it is looked at, a list of all of them where the dumps
 /// do not live as long as the report, or nothing where they are not shown.
 #[derive(Clone, Debug, Serialize)]
@@ -42,6 +45,8 @@ pub struct Report<T = Vec<TaskReport>> {
     /// Tasks of which an output was compared, of those that run kernels.
     pub judged: usize,
     pub judgeable: usize,
+    /// Tasks that were given another scalar than those of the other dump.
+    pub other_scalars: usize,
     /// How the run failed, if it did.
     pub failure: Option<String>,
     /// Records with other bytes than were captured.
@@ -72,6 +77,7 @@ impl<T> Report<T> {
             end_result: self.end_result,
             judged: self.judged,
             judgeable: self.judgeable,
+            other_scalars: self.other_scalars,
             failure: self.failure,
             damaged: self.damaged,
             tolerances: self.tolerances,
@@ -82,6 +88,14 @@ impl<T> Report<T> {
             unaligned: self.unaligned,
             notes: self.notes,
         }
+    }
+
+    /// Whether a listing shows it instead of what was said before. Where nothing was found, a run that failed still
+    /// failed: its tasks may each do right by what they were given.
+    pub fn replaces(&self, earlier: Option<&LastVerdict>) -> bool {
+        let failed =
+            earlier.is_some_and(|said| said.command == "run" && !PASSED.contains(&&said.verdict[..]));
+        !failed || !matches!(self.verdict, Overall::Agree | Overall::Unjudged)
     }
 
     /// What a listing keeps of it.
@@ -305,6 +319,7 @@ pub fn report<'a>(
         end_result: findings.end,
         judged: findings.judged(),
         judgeable: tasks.iter().filter(|task| !task.is_idle()).count(),
+        other_scalars: findings.other_scalars(),
         failure: match subject.dump.ending() {
             Ending::Failed { error } => Some(error.clone()),
             _ => None,
@@ -315,7 +330,7 @@ pub fn report<'a>(
         edges,
         races,
         unaligned: unaligned(subject, expectation, &findings),
-        notes: notes(subject, expectation),
+        notes: notes(subject, expectation, &findings),
         tasks: Listing { subject, expectation: *expectation, findings },
     }
 }
@@ -331,7 +346,7 @@ fn overall(
         .iter()
         .filter_map(Found::kept)
         .any(|task| matches!(task.verdict, Verdict::Unknown(_)) && task.supplied || task.lacking);
-    if findings.any_wrong() || findings.any_beyond() {
+    if findings.any_wrong() || findings.any_beyond() || findings.other_scalars() > 0 {
         Overall::Differ
     } else if findings.counts().damaged > 0 {
         Overall::Damaged
@@ -341,6 +356,7 @@ fn overall(
         || findings.judged() == 0
         || matches!(subject.dump.ending(), Ending::Unfinished { .. })
         || one_sided(subject, expectation, findings)
+        || matches!(expectation, Expectation::Golden(folder) if !folder.unmet(subject.dump).is_empty())
     {
         Overall::Unjudged
     } else if !races.is_empty() {
@@ -458,10 +474,21 @@ fn unaligned(subject: Side<'_>, expectation: &Expectation<'_>, findings: &Findin
     }
 }
 
-fn notes(subject: Side<'_>, expectation: &Expectation<'_>) -> Vec<String> {
+fn notes(subject: Side<'_>, expectation: &Expectation<'_>, findings: &Findings) -> Vec<String> {
     let mut notes: Vec<String> = subject.dump.notes().to_vec();
+    notes.extend(injected(subject.dump));
+    if let Expectation::Golden(folder) = expectation {
+        notes.extend(folder.unused(subject.dump));
+    }
+    match findings.tasks.iter().filter_map(Found::kept).map(|task| task.scalars_left).sum::<usize>() {
+        0 => {}
+        1 => notes.push("1 scalar was not compared: only one side has it, or with another type".to_owned()),
+        left => notes
+            .push(format!("{left} scalars were not compared: only one side has them, or with another type")),
+    }
     if let Expectation::Against(other) = expectation {
-        notes.extend(other.dump.notes().iter().map(|note| format!("the other dump: {note}")));
+        let elsewhere = other.dump.notes().iter().cloned().chain(injected(other.dump));
+        notes.extend(elsewhere.map(|note| format!("the other dump: {note}")));
         if !other.dump.has_checksums() {
             notes.push("the other dump has no checksums: damage to its payloads cannot be told".to_owned());
         }
@@ -480,6 +507,16 @@ fn notes(subject: Side<'_>, expectation: &Expectation<'_>) -> Vec<String> {
         notes.push("the edges of the dump run in a circle: its graph is damaged".to_owned());
     }
     notes
+}
+
+/// Faults that were made on purpose, in words.
+fn injected(dump: &Dump) -> impl Iterator<Item = String> {
+    let faults = dump.run().into_iter().flat_map(|run| &run.injections);
+    faults.map(|fault| {
+        let word = |key: &str| fault[key].as_str().unwrap_or("?");
+        let (kind, kernel, task) = (word("kind"), word("kernel"), word("task_id"));
+        format!("a fault was injected into the run on purpose: {kind} in kernel {kernel}, task {task}")
+    })
 }
 
 /// Whether the task read an input as it was before its last writer: then its reference makes the wrong elements out

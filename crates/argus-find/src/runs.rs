@@ -4,11 +4,13 @@
 //! downstream differs because its inputs do. Where inputs were not captured, nothing is said about them.
 
 use argus_abi::Kind;
-use argus_dump::read::{Dump, PayloadError, Record, Scalar};
+use argus_dump::read::{Dump, PayloadError};
 use argus_facts::with_causes;
 
 use crate::align::{Alignment, Side, align};
 use crate::arguments::{Arguments, pair_arguments};
+use crate::compare::compare_scalars;
+use crate::verdict::Agreement;
 
 /// What several runs have in common, task by task of the first.
 #[derive(Clone, Debug, Default)]
@@ -25,6 +27,8 @@ pub struct Parting {
     pub damaged: Vec<(usize, String)>,
     /// Tasks that are the same bits in all runs.
     pub same: usize,
+    /// Those of them whose inputs were not all compared: captured in no run, or known to six digits only.
+    pub same_outputs: usize,
     /// How many tasks that compute something each run has and the first lacks, by run, counted from 1.
     pub elsewhere: Vec<(usize, usize)>,
     /// How the other runs were matched with the first.
@@ -53,7 +57,8 @@ pub struct Begin {
 
 /// What one task looks like in two runs.
 enum Same {
-    Yes,
+    /// Whether all inputs were compared.
+    Yes(bool),
     /// The record that differs, and whether all inputs were compared.
     Outputs(usize, bool),
     Inputs,
@@ -79,7 +84,7 @@ pub fn part(sides: &[Side<'_>]) -> Parting {
                 None => Same::Unknown(format!("run {} has no such task", number + 2)),
             };
             match same {
-                Same::Yes => {}
+                Same::Yes(known) => all_known &= known,
                 Same::Outputs(record, known) => {
                     all_known &= known;
                     runs.push((number + 1, record));
@@ -100,6 +105,7 @@ pub fn part(sides: &[Side<'_>]) -> Parting {
             parting.unknown.push((at, why));
         } else {
             parting.same += 1;
+            parting.same_outputs += usize::from(!all_known);
         }
     }
     for (number, (&other, alignment)) in others.iter().zip(&parting.alignments).enumerate() {
@@ -116,15 +122,17 @@ fn compare(first: Side<'_>, at: usize, other: Side<'_>, place: usize) -> Same {
     if !a.completed || !b.completed {
         return Same::Unknown("it was running when one of the runs ended".to_owned());
     }
-    let Arguments { pairs: inputs, unpaired: unpaired_inputs } =
+    let Arguments { pairs: inputs, unpaired: unpaired_inputs, scalars_left } =
         pair_arguments(first.dump, &a.inputs, other.dump, &b.inputs);
-    let Arguments { pairs: outputs, unpaired } =
+    let Arguments { pairs: outputs, unpaired, .. } =
         pair_arguments(first.dump, &a.outputs, other.dump, &b.outputs);
     let mut open = None;
+    let mut all_known = scalars_left == 0 && a.inputs_known && b.inputs_known;
     for &(one, two) in &inputs {
         match equal_bits(first.dump, one, other.dump, two) {
-            Ok(true) => {}
-            Ok(false) => return Same::Inputs,
+            Ok(Some(true)) => {}
+            Ok(Some(false)) => return Same::Inputs,
+            Ok(None) => all_known = false,
             Err(error) => open = open.or(Some(error)),
         }
     }
@@ -137,38 +145,36 @@ fn compare(first: Side<'_>, at: usize, other: Side<'_>, place: usize) -> Same {
     if outputs.is_empty() {
         return Same::Unknown("no output of it was captured".to_owned());
     }
-    let all_known = open.is_none() && unpaired_inputs.is_empty() && a.inputs_known && b.inputs_known;
+    all_known &= open.is_none() && unpaired_inputs.is_empty();
     for &(one, two) in &outputs {
         match equal_bits(first.dump, one, other.dump, two) {
-            Ok(true) => {}
-            Ok(false) => return Same::Outputs(one, all_known),
+            Ok(Some(true) | None) => {}
+            Ok(Some(false)) => return Same::Outputs(one, all_known),
             Err(error) if error.is_damage() => return Same::Damaged(with_causes(&error)),
             Err(error) => return Same::Unknown(with_causes(&error)),
         }
     }
-    match open {
-        Some(error) => Same::Unknown(with_causes(&error)),
-        None => Same::Yes,
+    match (open, unpaired_inputs.first()) {
+        (Some(error), _) => Same::Unknown(with_causes(&error)),
+        (None, Some(why)) => Same::Unknown(why.clone()),
+        (None, None) => Same::Yes(all_known),
     }
 }
 
-/// Whether two records hold the same bits.
-fn equal_bits(left: &Dump, one: usize, right: &Dump, two: usize) -> Result<bool, PayloadError> {
+/// Whether two records hold the same bits; `None` if they do as far as a dump that rounds scalars can tell.
+fn equal_bits(left: &Dump, one: usize, right: &Dump, two: usize) -> Result<Option<bool>, PayloadError> {
     let (a, b) = (left.record(one), right.record(two));
     if a.kind == Kind::Scalar {
-        return Ok(scalar_bits(&a) == scalar_bits(&b));
+        return Ok(match compare_scalars(&a, &b, String::new()).agreement {
+            Agreement::Equal => Some(true),
+            Agreement::Beyond => Some(false),
+            Agreement::Within | Agreement::Unknown(_) | Agreement::Damaged(_) => None,
+        });
     }
     // Payloads are held to their checksums as they are read, so those tell from here on.
     let (bytes, others) = (left.payload(&a)?, right.payload(&b)?);
     match (a.checksum, b.checksum) {
-        (Some(one), Some(two)) if bytes.len() == others.len() => Ok(one == two),
-        _ => Ok(bytes == others),
+        (Some(one), Some(two)) if bytes.len() == others.len() => Ok(Some(one == two)),
+        _ => Ok(Some(bytes == others)),
     }
-}
-
-fn scalar_bits(record: &Record) -> Option<u64> {
-    record.scalar.map(|scalar| match scalar {
-        Scalar::Bits(bits) => bits,
-        Scalar::Rounded(value) => value.to_bits(),
-    })
 }

@@ -20,7 +20,7 @@ use argus_facts::References;
 use rayon::prelude::*;
 use serde::Serialize;
 
-use crate::align::{Alignment, Side, align};
+use crate::align::{AlignedBy, Alignment, Side, align};
 use crate::compare::{Comparison, Limits};
 use crate::flow::{self, Judged, Known, State, Written};
 use crate::golden::Folder;
@@ -43,12 +43,15 @@ pub enum Expectation<'a> {
     Isolated(&'a dyn References),
 }
 
+/// The name of [`Expectation::Isolated`].
+pub const BY_REFERENCE: &str = "each kernel's reference on the captured inputs";
+
 impl Expectation<'_> {
     pub fn name(&self) -> &'static str {
         match self {
             Expectation::Against(_) => "another dump",
             Expectation::Golden(_) => "a folder of expected values",
-            Expectation::Isolated(_) => "each kernel's reference on the captured inputs",
+            Expectation::Isolated(_) => BY_REFERENCE,
         }
     }
 }
@@ -76,6 +79,8 @@ pub struct TaskFinding {
     pub supplied: bool,
     /// Whether one side has tensors of it that the other lacks.
     pub lacking: bool,
+    /// Scalars of it that were compared with nothing, because the other side lacks them or has another type.
+    pub scalars_left: usize,
     /// It runs no kernel.
     pub idle: bool,
 }
@@ -101,7 +106,8 @@ impl Found {
             && !finding.outputs.is_empty()
             && finding.remarks.is_empty()
             && finding.input_remarks.is_empty()
-            && finding.damage.is_empty();
+            && finding.damage.is_empty()
+            && finding.scalars_left == 0;
         let mut all = finding.inputs.iter().chain(&finding.outputs);
         if !plain || !all.all(|pair| pair.agreement == Agreement::Equal) {
             return Found::Told(Box::new(finding));
@@ -176,6 +182,15 @@ impl Findings {
     pub fn any_beyond(&self) -> bool {
         let mut outputs = self.tasks.iter().filter_map(Found::kept).flat_map(|task| &task.outputs);
         outputs.any(|output| output.agreement == Agreement::Beyond)
+    }
+
+    /// Tasks that were given another scalar than their counterparts. It says nothing where tasks were matched by
+    /// structure: the slots of another program may mean something else.
+    pub fn other_scalars(&self) -> usize {
+        let by_id = self.alignment.as_ref().is_some_and(|alignment| alignment.by == AlignedBy::TaskId);
+        let differs = |input: &Comparison| input.kind == Kind::Scalar && input.agreement == Agreement::Beyond;
+        let kept = self.tasks.iter().filter_map(Found::kept);
+        kept.filter(|task| by_id && task.inputs.iter().any(differs)).count()
     }
 
     /// Tasks of which an output was compared.

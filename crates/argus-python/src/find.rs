@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
+use argus_dump::LastVerdict;
 use argus_dump::read;
 use argus_dump_scene::{Known, SceneChoice, known};
 use argus_find::align::Side;
@@ -170,7 +171,6 @@ fn search(
         }
         With::Folder(path) => {
             let folder = Folder::open(path).map_err(|error| Refusal::new(Class::Usage, &error))?;
-            notes.borrow_mut().extend(folder.unused(&tasks));
             judge(&Expectation::Golden(&folder))
         }
         With::Function(goldens) => judge(&Expectation::Isolated(*goldens)),
@@ -188,7 +188,9 @@ fn search(
     Ok(found.map(|mut found| {
         found.notes.extend(notes.take());
         // A note beside the dump, for listings: a place that cannot be written has none.
-        let _ = found.last_verdict().write(dump.directory());
+        if found.replaces(LastVerdict::read(dump.directory()).as_ref()) {
+            let _ = found.last_verdict().write(dump.directory());
+        }
         found
     }))
 }

@@ -92,7 +92,9 @@ impl Recording {
         let RecordedRun { result, dump, waits, mut problems } =
             record(device, program, args, config, &self.request, &self.names, &path);
         let kept = dump.map(|summary| Kept { summary, waits: waits.0, wait_ns: waits.1 });
-        let next = kept.as_ref().map(|kept| format!("argus find {}", kept.summary.directory.display()));
+        // In a dump without records there is nothing to find.
+        let found = kept.as_ref().filter(|kept| kept.summary.records > 0);
+        let next = found.map(|kept| format!("argus find {}", kept.summary.directory.display()));
         let finding = |failure: Failure| match next {
             Some(command) => failure.next(command),
             None => failure,

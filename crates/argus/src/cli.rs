@@ -45,7 +45,7 @@ Examples:
   argus run vector_example
   argus run paged_attention --case CaseSmall1 -p {chip}
 
-Exit codes: 0 success, 1 outputs differ or the run failed, 2 wrong usage.";
+Exit codes: 0 success, 1 outputs differ or the run failed, 2 wrong usage or nothing to judge, 130 interrupted.";
 
 #[derive(Debug, Subcommand)]
 pub enum Command {

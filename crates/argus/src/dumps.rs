@@ -45,7 +45,7 @@ pub fn dumps(args: &DumpsArgs) -> Result<ExitCode, Failure> {
 fn cannot_list(outputs: &Path, error: OpenError) -> Failure {
     let error = match error {
         OpenError::Io { source, .. } if source.kind() == ErrorKind::NotFound => {
-            anyhow!("there is no directory {} here", outputs.display())
+            anyhow!("there is no directory {}", outputs.display())
         }
         other => other.into(),
     };

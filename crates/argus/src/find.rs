@@ -16,6 +16,7 @@ mod text;
 
 use std::process::ExitCode;
 
+use argus_dump::LastVerdict;
 use argus_dump::read::Dump;
 use argus_dump_scene::{Known, known};
 use argus_find::align::Side;
@@ -81,9 +82,7 @@ pub fn find(args: &FindArgs, registry: &Registry) -> Result<ExitCode, Failure> {
         judge(subject, &Expectation::Against(Side { dump: &other, tasks: &others }), options, args.json)
     } else if let Some(golden) = &args.golden {
         folder = Folder::open(golden).map_err(Failure::usage)?;
-        let mut found = judge(subject, &Expectation::Golden(&folder), options, args.json);
-        found.notes.extend(folder.unused(&tasks));
-        found
+        judge(subject, &Expectation::Golden(&folder), options, args.json)
     } else {
         let references = references.as_ref().ok_or_else(unknown_scene)?;
         judge(subject, &Expectation::Isolated(references), options, args.json)
@@ -155,7 +154,9 @@ pub fn diff(args: &DiffArgs) -> Result<ExitCode, Failure> {
 
 /// Writes beside the dump what was found, for listings and the browser.
 fn keep_verdict<T>(found: &Report<T>, dump: &Dump) {
-    output::keep_verdict(&found.last_verdict(), dump.directory());
+    if found.replaces(LastVerdict::read(dump.directory()).as_ref()) {
+        output::keep_verdict(&found.last_verdict(), dump.directory());
+    }
 }
 
 fn open_other(path: &std::path::Path) -> Result<Dump, Failure> {

@@ -143,7 +143,9 @@ fn of_dump(args: &StatsArgs, dump: &Dump) -> Result<ExitCode, Failure> {
             let before = if totals.without < totals.tensors { "\n" } else { "" };
             writeln!(out, "{before}{tensors} without values in the dump, and without statistics here")?;
         }
-        if totals.tensors == 0 {
+        if dump.is_empty() {
+            writeln!(out, "the dump has no records")?;
+        } else if totals.tensors == 0 {
             writeln!(out, "only scalars are selected; statistics are those of tensors")?;
         }
         Ok(())

@@ -34,6 +34,7 @@ fn begin(subject: Side<'_>, at: usize) -> TaskFinding {
         damage: damage(subject.dump, subject.tasks.get(at)),
         supplied: true,
         lacking: false,
+        scalars_left: 0,
         idle: subject.tasks.get(at).is_idle(),
     }
 }
@@ -67,9 +68,12 @@ pub(super) fn against(
     let elsewhere = damage(other.dump, b).into_iter();
     finding.damage.extend(elsewhere.map(|(index, why)| (index, format!("the other dump: {why}"))));
     finding.lacking = tensors(subject.dump, a) != tensors(other.dump, b);
-    let compare_all = |lefts: &Indices, rights: &Indices, remarks: &mut Vec<String>| -> Vec<Comparison> {
-        let Arguments { pairs, unpaired } = pair_arguments(subject.dump, lefts, other.dump, rights);
+    let mut scalars = 0;
+    let mut compare_all = |lefts: &Indices, rights: &Indices, remarks: &mut Vec<String>| -> Vec<Comparison> {
+        let Arguments { pairs, unpaired, scalars_left } =
+            pair_arguments(subject.dump, lefts, other.dump, rights);
         remarks.extend(unpaired);
+        scalars += scalars_left;
         let one = |&(left, right): &(usize, usize)| pair(subject.dump, left, other.dump, right, options);
         pairs.iter().map(one).collect()
     };
@@ -84,6 +88,7 @@ pub(super) fn against(
         (false, _) => finding.remarks.push(did_not_end(a)),
         (true, false) => finding.remarks.push("it was running when the other run ended".to_owned()),
     }
+    finding.scalars_left = scalars;
     finding
 }
 

@@ -3,7 +3,7 @@
 use std::fmt::Write;
 use std::process::ExitCode;
 
-use argus_dump::read::Dump;
+use argus_dump::read::{Dump, Ending};
 use argus_find::align::Side;
 use argus_find::races::{Race, races};
 use argus_find::report::Overall;
@@ -39,7 +39,7 @@ pub fn runs(args: &FindArgs) -> Result<ExitCode, Failure> {
     } else {
         output::print(&told)?;
     }
-    Ok(ExitCode::from(verdict(&parting, &races).exit_code()))
+    Ok(ExitCode::from(verdict(&dumps, &parting, &races).exit_code()))
 }
 
 fn text(dumps: &[Dump], tasks: &Tasks, parting: &Parting, races: &[Race]) -> String {
@@ -97,6 +97,10 @@ fn text(dumps: &[Dump], tasks: &Tasks, parting: &Parting, races: &[Race]) -> Str
     if races.len() > LISTED {
         _ = writeln!(text, "and {} more races; --json lists them", races.len() - LISTED);
     }
+    for (dump, why) in dumps.iter().filter_map(|dump| Some((dump, cut_short(dump)?))) {
+        let name = dump.directory().display();
+        _ = writeln!(text, "{NOTE}note:{NOTE:#} {name} is not a whole run: {why}");
+    }
     if !tasks.has_edges() {
         _ = writeln!(text, "{NOTE}note:{NOTE:#} the first dump has no graph: races cannot be told");
     }
@@ -107,12 +111,16 @@ fn text(dumps: &[Dump], tasks: &Tasks, parting: &Parting, races: &[Race]) -> Str
             dump.directory().display()
         );
     }
-    let said = match verdict(parting, races) {
-        Overall::Differ => match first(parting) {
-            Some(begin) => {
+    let said = match verdict(dumps, parting, races) {
+        Overall::Differ => match (parting.begins.first(), parting.open.first()) {
+            (Some(begin), _) => {
                 format!("{BAD}DIFFER{BAD:#}  the runs diverge at {}", tasks.get(begin.task).label())
             }
-            None => {
+            (None, Some(open)) => format!(
+                "{BAD}DIFFER{BAD:#}  the runs diverge at {} or upstream of it: not all of its inputs were compared",
+                tasks.get(open.task).label()
+            ),
+            (None, None) => {
                 format!("{BAD}DIFFER{BAD:#}  inputs differ, and no task is known to have made them differ")
             }
         },
@@ -121,9 +129,13 @@ fn text(dumps: &[Dump], tasks: &Tasks, parting: &Parting, races: &[Race]) -> Str
             format!("{BAD}RACE{BAD:#}  no difference between the runs, but tasks that nothing orders")
         }
         Overall::Agree => {
-            format!(
-                "{GOOD}SAME{GOOD:#}  no difference between the runs, and no race in the graph of the first"
-            )
+            let races = if tasks.has_edges() { ", and no race in the graph of the first" } else { "" };
+            let inputs = match parting.same_outputs {
+                0 => String::new(),
+                1 => "; of 1 task not all inputs were compared".to_owned(),
+                tasks => format!("; of {tasks} tasks not all inputs were compared"),
+            };
+            format!("{GOOD}SAME{GOOD:#}  no difference between the runs{races}{inputs}")
         }
         Overall::Failed | Overall::Unjudged => {
             format!("{NOTE}NOT JUDGED{NOTE:#}  nothing is known to differ, and not everything was compared")
@@ -143,15 +155,25 @@ fn first(parting: &Parting) -> Option<&Begin> {
     parting.begins.first().or(parting.open.first())
 }
 
-/// A run that failed is compared as far as it came.
-fn verdict(parting: &Parting, races: &[Race]) -> Overall {
+/// Why a run did not come to its end, if it did not.
+fn cut_short(dump: &Dump) -> Option<&str> {
+    match dump.ending() {
+        Ending::Failed { error } => Some(error),
+        Ending::Unfinished { why } => Some(why),
+        Ending::Complete | Ending::Unknown => None,
+    }
+}
+
+/// Runs that did not come to their ends are compared as far as they came, and are not called the same.
+fn verdict(dumps: &[Dump], parting: &Parting, races: &[Race]) -> Overall {
+    let whole = parting.is_whole() && dumps.iter().all(|dump| cut_short(dump).is_none());
     if parting.differs() {
         Overall::Differ
     } else if !parting.damaged.is_empty() {
         Overall::Damaged
     } else if !races.is_empty() {
         Overall::Race
-    } else if parting.is_whole() && parting.same > 0 {
+    } else if whole && parting.same > 0 {
         Overall::Agree
     } else {
         Overall::Unjudged
@@ -162,7 +184,7 @@ fn object(dumps: &[Dump], tasks: &Tasks, parting: &Parting, races: &[Race]) -> V
     let id = |at: usize| tasks.get(at).id.to_string();
     json!({
         "schema": schema::FIND_RUNS,
-        "verdict": verdict(parting, races).name(),
+        "verdict": verdict(dumps, parting, races).name(),
         "runs": dumps.iter().map(|dump| dump.directory().display().to_string()).collect::<Vec<_>>(),
         "same": parting.same,
         "diverge": parting.begins.iter().map(|begin| json!({

@@ -6,7 +6,7 @@ use std::fmt::Write;
 use anstyle::{AnsiColor, Style};
 use argus_find::pattern::Finding;
 use argus_find::report::{Closer, Compared, FirstWrong, Listing, Overall, RaceReport, TaskLine};
-use argus_find::search::EndResult;
+use argus_find::search::{BY_REFERENCE, EndResult};
 
 use crate::output::{BAD, GOOD, NOTE, counted};
 use crate::table;
@@ -42,13 +42,17 @@ pub fn summary(report: &Report<'_>, repeat: &str) -> String {
     races(&mut text, report);
     damaged(&mut text, report);
     unknown(&mut text, report);
-    for note in &report.notes {
-        _ = writeln!(text, "{NOTE}note:{NOTE:#} {note}");
-    }
+    notes(&mut text, report);
     text.push('\n');
     next(&mut text, report, repeat);
     _ = writeln!(text, "{}", verdict(report));
     text
+}
+
+fn notes(text: &mut String, report: &Report) {
+    for note in &report.notes {
+        _ = writeln!(text, "{NOTE}note:{NOTE:#} {note}");
+    }
 }
 
 /// What to type next.
@@ -78,10 +82,11 @@ fn next(text: &mut String, report: &Report<'_>, repeat: &str) {
             }
         }
         Overall::Unjudged => {
-            _ = writeln!(
-                text,
-                "{NOTE}next:{NOTE:#} argus find {dump} --against DUMP compares with another run, --golden DIR with arrays"
-            );
+            if report.compared_with == BY_REFERENCE {
+                let ways = "--against DUMP compares with another run, --golden DIR with arrays";
+                _ = writeln!(text, "{NOTE}hint:{NOTE:#} {ways}");
+            }
+            _ = writeln!(text, "{NOTE}next:{NOTE:#} argus view {dump}");
         }
     }
 }
@@ -134,14 +139,19 @@ fn verdict(report: &Report<'_>) -> String {
             report.races.first().map_or_else(String::new, |race| raced(report, race)),
         ),
         Overall::Unjudged => {
-            format!("{NOTE}NOT JUDGED{NOTE:#}  {judged}; nothing is known to be wrong; {end}")
+            let word = if report.judged == 0 { "NOT JUDGED" } else { "NOT ALL JUDGED" };
+            format!("{NOTE}{word}{NOTE:#}  {judged}; nothing is known to be wrong; {end}")
         }
     }
 }
 
 fn culprit(report: &Report<'_>) -> String {
     let Some(first) = report.first_wrong.first() else {
-        return "no task is known to have introduced it".to_owned();
+        return match report.other_scalars {
+            0 => "no task is known to have introduced it".to_owned(),
+            1 => "1 task was given another scalar, and no task is known to be wrong".to_owned(),
+            tasks => format!("{tasks} tasks were given other scalars, and no task is known to be wrong"),
+        };
     };
     let more = match report.first_wrong.len() - 1 {
         0 => String::new(),
@@ -202,7 +212,7 @@ fn unaligned(text: &mut String, report: &Report<'_>) {
     for (what, tasks) in [
         ("only here", &unaligned.here),
         ("only in the other dump", &unaligned.there),
-        ("tensors of which only one side has", &unaligned.partly),
+        ("tensors that only one side has", &unaligned.partly),
     ] {
         if !tasks.is_empty() {
             _ = writeln!(text, "{NOTE}{what}:{NOTE:#} {}", listed(tasks));
@@ -363,7 +373,7 @@ pub fn pairs(report: &Report<'_>, all: bool) -> String {
                     task.verdict.to_owned(),
                     stage.to_owned(),
                     compared.argument.to_string(),
-                    compared.agreement.to_owned(),
+                    if compared.agreement == "beyond" { "differs" } else { compared.agreement }.to_owned(),
                     compared.beyond.to_string(),
                     number(compared.max_abs),
                     number(compared.metrics.as_ref().and_then(|metrics| metrics.relative_l2)),
@@ -378,6 +388,7 @@ pub fn pairs(report: &Report<'_>, all: bool) -> String {
     unaligned(&mut text, report);
     damaged(&mut text, report);
     unknown(&mut text, report);
+    notes(&mut text, report);
     _ = writeln!(text, "\n{}", verdict(report));
     text
 }

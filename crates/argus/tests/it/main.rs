@@ -19,6 +19,7 @@ mod list;
 mod natural;
 mod new;
 mod open;
+mod overclaims;
 mod progress;
 #[path = "../../../../tests/python/interpreter.rs"]
 mod python;

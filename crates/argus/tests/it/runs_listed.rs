@@ -110,7 +110,7 @@ fn a_directory_of_runs_that_is_not_there_is_named() {
     let home = tempfile::tempdir().unwrap();
     let ended = argus_in(home.path(), "dumps");
     assert_eq!(ended.code, 2);
-    assert!(ended.stderr.contains("there is no directory outputs here"), "{}", ended.stderr);
+    assert!(ended.stderr.contains("there is no directory outputs\n"), "{}", ended.stderr);
     assert!(ended.stderr.contains("ARGUS_OUTPUTS"), "{}", ended.stderr);
 }
 
@@ -128,6 +128,7 @@ fn an_empty_dump_is_never_the_newest() {
     };
     let cut = (64..journal.len()).step_by(64).find(|&cut| is_empty(&journal[..cut]));
     assert!(cut.is_some(), "no beginning of a journal is an empty dump");
+    assert_eq!(argus_in(home.path(), "stats outputs/third").stdout, "the dump has no records\n");
     assert_eq!(json(home.path(), "view")["dump"], "outputs/second/tensor_dump");
 }
 

@@ -186,8 +186,12 @@ fn what_only_one_dump_has_is_listed_and_a_culprit_without_suspects_is_no_riddle(
     }
     let ended = argus_in(home.path(), "diff whole after");
     assert_eq!(ended.code, 2, "{}", ended.stdout);
-    let line = "tensors of which only one side has: 0x";
-    assert!(ended.stdout.contains(line) && ended.stdout.contains("NOT JUDGED"), "{}", ended.stdout);
+    let line = "tensors that only one side has: 0x";
+    assert!(
+        ended.stdout.contains(line) && ended.stdout.contains("NOT ALL JUDGED  judged 5 of 5 tasks; "),
+        "{}",
+        ended.stdout
+    );
     let ended = argus_in(home.path(), "find wrong --against after");
     let culprit = "(mul), unless what it was given was wrong already; the end result differs";
     assert!(last_line(&ended.stdout).ends_with(culprit), "{}", ended.stdout);
@@ -248,11 +252,15 @@ fn tasks_of_other_programs_are_unknown_with_the_reason_and_what_would_fit() {
         "unknown because it does not fit scene spmd_multiblock_mix case Case1 on trb: slot 0 is inout FLOAT32 [3, 32], \
          the scene's task has inout FLOAT32 [6, 16]: 0x0000000000000000 (",
         "note: no case and runtime of the scene fits all tasks of the dump",
-        "next: argus find foreign/args_dump --against DUMP",
+        "hint: --against DUMP compares with another run, --golden DIR with arrays\nnext: argus view foreign/args_dump\n",
     ] {
         assert!(other.stdout.contains(says), "{says}: {}", other.stdout);
     }
-    assert!(last_line(&other.stdout).starts_with("NOT JUDGED  judged 4 of 5 tasks; "), "{}", other.stdout);
+    assert!(
+        last_line(&other.stdout).starts_with("NOT ALL JUDGED  judged 4 of 5 tasks; "),
+        "{}",
+        other.stdout
+    );
     let ended = argus_in(home.path(), "replay foreign --task 0 --scene spmd_multiblock_mix");
     assert_eq!(ended.code, 2);
     assert!(ended.stderr.contains("hint: no case and runtime of the scene"), "{}", ended.stderr);
