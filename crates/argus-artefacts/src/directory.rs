@@ -84,6 +84,12 @@ pub struct Problem {
     pub error: ArtefactError,
 }
 
+impl Problem {
+    pub fn sentence(&self) -> String {
+        format!("{} is not used: {}", self.path.display(), argus_facts::with_causes(&self.error))
+    }
+}
+
 /// Two files say different things; neither is believed where they do.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Contradiction {
@@ -91,6 +97,12 @@ pub struct Contradiction {
     pub kind: Kind,
     pub path: PathBuf,
     pub how: String,
+}
+
+impl Contradiction {
+    pub fn sentence(&self) -> String {
+        format!("{} is not used: {}", self.path.display(), self.how)
+    }
 }
 
 /// Everything beside a dump that could be read.
@@ -118,6 +130,13 @@ pub struct Artefacts {
 }
 
 impl Artefacts {
+    /// Why a file of this kind is there and was not used, as a sentence.
+    pub fn not_used(&self, kind: Kind) -> Option<String> {
+        let problem = self.problems.iter().find(|problem| problem.kind == kind);
+        let contradiction = self.contradictions.iter().find(|contradiction| contradiction.kind == kind);
+        problem.map(Problem::sentence).or_else(|| contradiction.map(Contradiction::sentence))
+    }
+
     /// Reads what lies in the directory of a capture, the one that holds `args_dump` or `tensor_dump`.
     ///
     /// A directory that cannot be listed holds nothing; opening the dump says why.

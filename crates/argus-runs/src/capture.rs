@@ -6,10 +6,10 @@ use std::path::{Path, PathBuf};
 use argus_abi::args::KernelAbi;
 use argus_abi::{Kind as ArgKind, TaskId, TaskState};
 use argus_artefacts::Artefacts;
-use argus_artefacts::directory::{DumpArgument, DumpFacts, Kind};
+use argus_artefacts::directory::{Contradiction, DumpArgument, DumpFacts, Kind, Problem};
 use argus_artefacts::ranks::RankTree;
 use argus_dump::read::{Dump, FormatVersion, Glance, OpenError, Supplied};
-use argus_facts::{FuncIds, Graph, KernelInfo, TaskInfo, with_causes};
+use argus_facts::{FuncIds, Graph, KernelInfo, TaskInfo};
 
 use crate::error::RunError;
 use crate::holdings::Holdings;
@@ -66,7 +66,8 @@ impl Capture {
         let mut artefacts = Artefacts::read_kinds(&directory, &kinds);
         let facts = facts(&dump, &artefacts);
         artefacts.hold_against(&facts);
-        if dump.own_graph().is_none() {
+        // Asking for the graph itself would keep it, however large it is.
+        if !dump.has_own_graph() {
             let names = artefacts.names.iter().map(|(id, name)| (id, name.to_owned())).collect();
             let graph = supplied_graph(&dump, &artefacts, &facts);
             dump.supply(Supplied { graph, names });
@@ -152,14 +153,8 @@ fn facts(dump: &Dump, artefacts: &Artefacts) -> DumpFacts {
 
 /// One sentence for each file that was not used.
 fn notes(artefacts: &Artefacts) -> Vec<String> {
-    let problems = artefacts
-        .problems
-        .iter()
-        .map(|problem| format!("{} is not used: {}", problem.path.display(), with_causes(&problem.error)));
-    let contradictions = artefacts
-        .contradictions
-        .iter()
-        .map(|contradiction| format!("{} is not used: {}", contradiction.path.display(), contradiction.how));
+    let problems = artefacts.problems.iter().map(Problem::sentence);
+    let contradictions = artefacts.contradictions.iter().map(Contradiction::sentence);
     let log = artefacts.log.iter();
     let stalls = log.clone().filter_map(|log| log.stall.as_ref()).map(|report| {
         format!("its log says that the run stood still, {}: {}", report.class_name(), report.meaning())

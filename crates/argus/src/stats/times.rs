@@ -3,6 +3,7 @@
 use std::fmt::Write;
 use std::process::ExitCode;
 
+use argus_artefacts::directory::Kind;
 use argus_runs::Capture;
 use argus_runs::timing::{PathStep, Timing, timing};
 use serde_json::{Value, json};
@@ -26,7 +27,9 @@ pub fn show(capture: &Capture, as_json: bool) -> Result<ExitCode, Failure> {
 
 fn none(capture: &Capture) -> Failure {
     let directory = capture.artefacts.directory.display();
-    let error = anyhow::anyhow!("{directory} has no times: no swimlane records lie beside the dump");
+    let why = capture.artefacts.not_used(Kind::Times);
+    let why = why.unwrap_or_else(|| "no swimlane records lie beside the dump".to_owned());
+    let error = anyhow::anyhow!("{directory} has no times: {why}");
     let own = capture.dump.own_graph().is_some();
     Failure::usage(error).hint(match own {
         true => "`argus run --artefacts` writes them; `argus trace RUN` draws the timeline that the dump has"

@@ -13,7 +13,8 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use anyhow::anyhow;
-use argus_dump::read::Dump;
+use argus_artefacts::directory::Kind;
+use argus_dump::read::{Ending, FormatVersion};
 use argus_runs::Capture;
 use argus_runs::timeline::{of_recorded, of_times};
 use argus_scene::Registry;
@@ -86,7 +87,7 @@ pub fn of_capture(
     }
     let times = times.ok_or_else(|| {
         let directory = dump.directory().display();
-        Failure::usage(anyhow!("{directory} does not tell when its tasks ran: {}", why_not(dump)))
+        Failure::usage(anyhow!("{directory} does not tell when its tasks ran: {}", why_not(capture)))
             .hint(format!("for one task: argus trace {directory} --task ID"))
     })?;
     let edges = dump.graph().map_or(&[][..], |graph| &graph.edges);
@@ -117,12 +118,14 @@ pub fn of_capture(
     Ok(ExitCode::SUCCESS)
 }
 
-fn why_not(dump: &Dump) -> &'static str {
-    match (dump.format_version(), dump.ending()) {
-        (argus_dump::read::FormatVersion::Argus, argus_dump::read::Ending::Unfinished { .. }) => {
-            "its run did not come to an end"
-        }
-        (argus_dump::read::FormatVersion::Argus, _) => "it was made out of another dump, or without a clock",
+fn why_not(capture: &Capture) -> String {
+    if let Some(sentence) = capture.artefacts.not_used(Kind::Times) {
+        return sentence;
+    }
+    match (capture.dump.format_version(), capture.dump.ending()) {
+        (FormatVersion::Argus, Ending::Unfinished { .. }) => "its run did not come to an end",
+        (FormatVersion::Argus, _) => "it was made out of another dump, or without a clock",
         _ => "no swimlane records lie beside the dump",
     }
+    .to_owned()
 }

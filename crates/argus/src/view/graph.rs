@@ -27,9 +27,10 @@ impl<'a> GraphView<'a> {
     pub fn new(capture: &'a Capture) -> Result<GraphView<'a>, Failure> {
         let graph = capture.dump.graph().ok_or_else(|| {
             let directory = capture.artefacts.directory.display();
-            let error = anyhow::anyhow!(
-                "{directory} has no graph: neither the dump nor a deps.json beside it tells one"
-            );
+            let why = capture.artefacts.not_used(Kind::Graph);
+            let why =
+                why.unwrap_or_else(|| "neither the dump nor a deps.json beside it tells one".to_owned());
+            let error = anyhow::anyhow!("{directory} has no graph: {why}");
             Failure::usage(error).hint("the reference writes deps.json with --enable-dep-gen".to_owned())
         })?;
         let described = capture.artefacts.deps.iter().flat_map(|deps| &deps.tasks);

@@ -31,6 +31,31 @@ fn edges_and_names_beside_a_dump_are_its_own() {
 }
 
 #[test]
+fn times_that_are_there_and_not_used_are_named_where_they_are_wanted() {
+    let home = tempfile::tempdir().unwrap();
+    Capture::default().write(&home.path().join("run"));
+    let times = |id: u64| {
+        format!(
+            "{{\"chip_swimlane_level\": 1, \"metadata\": {{\"clock_freq_hz\": 1000, \"num_cores\": 1, \"core_types\": \
+             [\"aiv\"]}}, \"aicore_tasks\": [[0,{id},1,10,20,0]], \"aicpu_tasks\": []}}"
+        )
+    };
+    let trace = |text: &str| {
+        fs::write(home.path().join("run/chip_swimlane_records.json"), text).unwrap();
+        argus_in(home.path(), "trace run -o run.pftrace --force")
+    };
+    let stranger = trace(&times(77));
+    assert_eq!(stranger.code, 2, "{}", stranger.stdout);
+    assert!(stranger.stderr.contains("chip_swimlane_records.json is not used: "), "{}", stranger.stderr);
+    let summed = argus_in(home.path(), "stats run --times");
+    assert!(summed.stderr.contains("chip_swimlane_records.json is not used: "), "{}", summed.stderr);
+    let cut = trace(&times(77)[..40]);
+    assert!(cut.stderr.contains("chip_swimlane_records.json is not used: "), "{}", cut.stderr);
+    let good = trace(&times(super::made::id(0)));
+    assert_eq!(good.code, 0, "{}", good.stderr);
+}
+
+#[test]
 fn each_file_cut_emptied_swapped_or_with_wrong_ids_costs_itself_and_one_message() {
     let home = tempfile::tempdir().unwrap();
     let run = home.path().join("run");
@@ -60,7 +85,8 @@ fn each_file_cut_emptied_swapped_or_with_wrong_ids_costs_itself_and_one_message(
         // Names come from another file, and are still there.
         assert_eq!(object["records"][0]["kernel"], "EVEN");
         let graph = argus_in(home.path(), "view run --graph");
-        assert!(graph.code == 2 && graph.stderr.contains("has no graph"), "{how}: {}", graph.stderr);
+        let said = graph.stderr.contains("has no graph: run/deps.json is not used: ");
+        assert!(graph.code == 2 && said, "{how}: {}", graph.stderr);
     }
     fs::write(run.join("deps.json"), good).unwrap();
     fs::write(run.join("name_map_made.json"), "[1, 2").unwrap();
