@@ -2,7 +2,7 @@ use std::fs;
 use std::path::Path;
 
 use argus_abi::{DType, Kind, TaskId};
-use argus_dump::read::{Dump, Ending, FormatVersion, Scalar};
+use argus_dump::read::{Dump, Ending, FormatVersion, Record, Scalar};
 use argus_export::{ExportError, Format, Group, Target, convert};
 
 use crate::common::{everything, export, foreign, names, output, scalar, tensor, write};
@@ -14,10 +14,16 @@ fn reasons(groups: &[Group]) -> Vec<&str> {
     groups.iter().map(|group| group.reason.as_str()).collect()
 }
 
+/// The records of a dump that a copy in this format version has: the reference's know nothing of a task that had not ended.
+fn copied(dump: &Dump, version: FormatVersion) -> Vec<Record> {
+    dump.records().filter(|record| version == FormatVersion::Argus || !record.partial).collect()
+}
+
 /// Everything that both dumps can say is the same.
 fn same(left: &Dump, right: &Dump) {
-    assert_eq!(left.len(), right.len());
-    for (left_record, right_record) in left.records().zip(right.records()) {
+    let expected = copied(left, right.format_version());
+    assert_eq!(expected.len(), right.len());
+    for (left_record, right_record) in expected.into_iter().zip(right.records()) {
         assert_eq!(left_record.task_id, right_record.task_id);
         assert_eq!(left_record.arg_index, right_record.arg_index);
         assert_eq!((left_record.stage, left_record.role), (right_record.stage, right_record.role));
@@ -158,7 +164,9 @@ fn every_target_reads_back_and_exports_the_same() {
         same(&dump, &copy);
         let beyond = report.remarks.iter().find(|group| group.reason.contains("beyond its element type"));
         assert_eq!(beyond.map(|group| group.records.len()), (target == Target::August).then_some(3));
-        for (left, right) in dump.records().zip(copy.records()) {
+        let left_out = report.remarks.iter().find(|group| group.reason.starts_with("left out: "));
+        assert_eq!(left_out.map(|group| group.records.len()), (target != Target::Argus).then_some(1));
+        for (left, right) in copied(&dump, copy.format_version()).into_iter().zip(copy.records()) {
             match right.scalar {
                 Some(Scalar::Bits(copied)) => {
                     let Some(Scalar::Bits(bits)) = left.scalar else { panic!("{left:?}") };
