@@ -1,16 +1,16 @@
 //! The graph, drawn: `AGRF`.
 
+use argus_dump::read::Dump;
 use argus_layout::{Graph, Layout};
 
 use crate::columns::Columns;
 use crate::layout_file;
-use crate::shown::Shown;
+use crate::table::TaskTable;
 
 /// Places of the tasks, edges, and groups for a look from afar.
-pub fn columns(shown: &Shown) -> Vec<u8> {
-    let tasks = &shown.tasks;
+pub fn columns(dump: &Dump, tasks: &TaskTable) -> Vec<u8> {
     let graph = Graph { kernels: &tasks.kernels, edges: &tasks.edges };
-    let layout = layout_file::layout(shown.dump(), &graph);
+    let layout = layout_file::layout(dump, &graph);
     encode(&layout, &tasks.edges, &tasks.edge_kinds)
 }
 

@@ -6,26 +6,23 @@
 use std::ops::Range;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use argus_abi::TaskId;
 use argus_dump::read::Record;
 use argus_dump_scene::{KernelReferences, Lookup, LookupError, SceneChoice, known};
 use argus_facts::with_causes;
 use argus_find::align::Side;
-use argus_find::report::{FirstWrong, Report, TaskReport, report};
+use argus_find::report::report;
 use argus_find::search::{Expectation, Options, again, search_while};
 use argus_find::tasks::Tasks;
-use argus_find::verdict::Verdict;
 use rustc_hash::FxHashMap;
 use serde_json::{Value, json};
 use thiserror::Error;
 
 use crate::answer::Problem;
+use crate::findings::Findings;
 use crate::record::coordinates;
 use crate::session::{Served, Session};
 use crate::shown::Shown;
 
-/// First wrong tasks that an overview names.
-const FIRSTS: usize = 50;
 /// Expected values that are kept, in bytes and in number.
 const KEPT_BYTES: usize = 64 << 20;
 const KEPT: usize = 8;
@@ -62,14 +59,7 @@ pub struct Judging {
 
 /// What was found.
 pub struct Judged {
-    /// By the task's number in the table.
-    pub verdicts: Vec<u8>,
-    /// The first wrong task.
-    pub first: Option<TaskId>,
-    pub reports: FxHashMap<u32, TaskReport>,
-    pub firsts: FxHashMap<u32, FirstWrong>,
-    /// The object of the command without its lists of tasks and edges.
-    pub object: Value,
+    pub findings: Findings,
     /// Ranges of wrong elements, by record.
     wrong: FxHashMap<usize, Vec<Range<u64>>>,
     tasks: Tasks,
@@ -112,28 +102,12 @@ impl Judging {
     }
 
     pub fn verdicts(&self) -> Vec<u8> {
-        self.done().map_or_else(Vec::new, |judged| judged.verdicts.clone())
+        self.done().map_or_else(Vec::new, |judged| judged.findings.verdicts.clone())
     }
 
     /// What a record can be compared with.
     pub fn reference(&self, shown: &Shown, record: &Record) -> Value {
-        let compared = || {
-            let judged = self.done()?;
-            let task = shown.tasks.find(record.task_id)? as u32;
-            let report = judged.reports.get(&task)?;
-            let output = report.outputs.iter().find(|output| output.record == record.index)?;
-            let judged = matches!(output.agreement, "equal" | "within" | "beyond");
-            judged.then(|| {
-                json!({
-                    "kind": "reference",
-                    "with": output.with,
-                    "agreement": output.agreement,
-                    "beyond": output.beyond,
-                    "max_abs": output.max_abs,
-                })
-            })
-        };
-        compared().unwrap_or(Value::Null)
+        self.done().map_or(Value::Null, |judged| judged.findings.reference(&shown.tasks, record))
     }
 
     /// Where a record is wrong first.
@@ -206,71 +180,12 @@ fn find(session: &Session, shown: &Shown) -> Result<Judged, NotJudged> {
         false => std::ops::ControlFlow::Continue(()),
     };
     let findings = search_while(side, &expectation, Options::default(), go_on).ok_or(NotJudged::GivenUp)?;
-    let mut verdicts = vec![0; shown.tasks.len()];
     let mut wrong = FxHashMap::default();
-    for (at, found) in findings.tasks.iter().enumerate() {
-        if let Some(place) = shown.tasks.find(tasks.get(at).id) {
-            verdicts[place] = number(found.verdict());
-        }
-        let outputs = found.kept().into_iter().flat_map(|finding| &finding.outputs);
-        for output in outputs.filter(|output| !output.wrong.is_empty()) {
+    for finding in findings.tasks.iter().filter_map(|found| found.kept()) {
+        for output in finding.outputs.iter().filter(|output| !output.wrong.is_empty()) {
             wrong.insert(output.record, output.wrong.clone());
         }
     }
     let found = report(side, &expectation, findings).map_tasks(|tasks| tasks.collect());
-    let first = found.first_wrong.first().and_then(|first| parse(&first.id));
-    let (object, reports, firsts) = split(shown, found);
-    Ok(Judged { verdicts, first, reports, firsts, object, wrong, tasks, references })
-}
-
-/// A report as what an overview shows, and what single tasks do.
-fn split(
-    shown: &Shown,
-    mut found: Report,
-) -> (Value, FxHashMap<u32, TaskReport>, FxHashMap<u32, FirstWrong>) {
-    let index = |id: &str| shown.tasks.find(parse(id)?);
-    let tasks = std::mem::take(&mut found.tasks);
-    found.edges.clear();
-    let mut object = serde_json::to_value(&found).unwrap_or(Value::Null);
-    let mut firsts = FxHashMap::default();
-    if let Some(list) = object["first_wrong"].as_array_mut() {
-        list.truncate(FIRSTS);
-        for first in list {
-            first["index"] = json!(first["task_id"].as_str().and_then(index));
-        }
-    }
-    for first in found.first_wrong {
-        if let Some(task) = index(&first.id) {
-            firsts.insert(task as u32, first);
-        }
-    }
-    if let Some(fields) = object.as_object_mut() {
-        fields.remove("tasks");
-        fields.remove("edges");
-    }
-    let mut reports = FxHashMap::default();
-    for task in tasks {
-        if let Some(place) = index(&task.id) {
-            reports.insert(place as u32, task);
-        }
-    }
-    (object, reports, firsts)
-}
-
-/// As the columns say it.
-fn number(verdict: &Verdict) -> u8 {
-    match verdict {
-        Verdict::Unknown(_) => 0,
-        Verdict::Clean => 1,
-        Verdict::Introduced => 2,
-        Verdict::Inherited => 3,
-        Verdict::HereOrUpstream(_) => 4,
-        Verdict::Damaged(_) => 5,
-    }
-}
-
-/// An id as reports spell it.
-fn parse(id: &str) -> Option<TaskId> {
-    let digits = id.strip_prefix("0x")?;
-    u64::from_str_radix(digits, 16).ok().map(TaskId::from_raw)
+    Ok(Judged { findings: Findings::new(&shown.tasks, found), wrong, tasks, references })
 }

@@ -24,10 +24,11 @@
 //! | `live` | runs that are still going on |
 //! | `table` | tasks in columns |
 //! | `graph`, `layout_file` | the graph, drawn |
-//! | `overview`, `task`, `sources`, `path` | a run, a task, the way of an error |
+//! | `overview`, `task`, `sources` | a run, a task, its sources |
 //! | `record`, `plane`, `cells`, `pyramid` | a tensor in tiles |
 //! | `timeline`, `trace` | when what ran where; the instructions of a task |
-//! | `judged`, `compare` | verdicts; two dumps against each other |
+//! | `findings`, `judged`, `compare` | what a search found, one in the background, one against another dump |
+//! | `report` | the same answers in one file, without a server |
 #![forbid(unsafe_code)]
 
 mod answer;
@@ -35,17 +36,18 @@ mod bundle;
 mod cells;
 mod columns;
 mod compare;
+mod findings;
 mod gate;
 mod graph;
 mod judged;
 mod layout_file;
 mod live;
 mod overview;
-mod path;
 mod patience;
 mod plane;
 mod pyramid;
 mod record;
+pub mod report;
 mod routes;
 mod server;
 mod session;

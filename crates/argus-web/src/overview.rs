@@ -3,7 +3,7 @@
 use std::sync::{Mutex, PoisonError};
 
 use argus_dump::LastVerdict;
-use argus_dump::read::{Ending, Losses};
+use argus_dump::read::{Dump, Ending, Losses};
 use rayon::prelude::*;
 use serde_json::{Map, Value, json};
 
@@ -11,6 +11,7 @@ use crate::answer::{Answer, Content};
 use crate::live;
 use crate::session::{Served, Session, Verb};
 use crate::shown::Shown;
+use crate::table::TaskTable;
 
 /// Numbers about the values of kernels, as soon as all values were looked at.
 #[derive(Default)]
@@ -19,7 +20,7 @@ pub struct Statistics {
 }
 
 #[derive(Clone, Default)]
-struct Counted {
+pub struct Counted {
     /// By kernel, as in the table of tasks.
     kernels: Vec<Counts>,
     busy: bool,
@@ -95,14 +96,15 @@ pub fn overview(session: &Session, shown: &Shown) -> Answer {
             "at": verdict.at,
             "text": verdict.to_string(),
         })),
-        "verdict": judged.as_ref().map(|judged| &judged.object),
+        "verdict": judged.as_ref().map(|judged| &judged.findings.object),
         "judging": judging,
         "judging_why": why,
         "ledger": dump.run().map_or_else(Map::new, |facts| facts.ledger.clone()),
         "losses": losses(dump.losses()),
-        "kernels": kernels(shown, counted.as_ref()),
+        "kernels": kernels(dump, &shown.tasks, &shown.judging.verdicts(), counted.as_ref()),
         "statistics": if counted.is_some() { "done" } else { "pending" },
         "next": next(session, shown),
+        "said": judged.as_ref().map_or(&[][..], |judged| &judged.findings.said),
         "notes": dump.notes(),
     })))
 }
@@ -119,6 +121,12 @@ fn run(shown: &Shown) -> Value {
         Ending::Complete | Ending::Unknown => None,
     };
     facts.insert("why".into(), json!(why));
+    add_run(dump, &mut facts);
+    facts.into()
+}
+
+/// What the run's own file says.
+pub fn add_run(dump: &Dump, facts: &mut Map<String, Value>) {
     if let Some(run) = dump.run() {
         for (key, value) in [
             ("level", &run.level),
@@ -133,10 +141,9 @@ fn run(shown: &Shown) -> Value {
         facts.insert("versions".into(), run.versions.clone().into());
         facts.insert("injections".into(), run.injections.clone().into());
     }
-    facts.into()
 }
 
-fn losses(losses: &Losses) -> Value {
+pub fn losses(losses: &Losses) -> Value {
     json!({
         "dropped_records": losses.dropped_records,
         "dropped_bytes": losses.dropped_bytes,
@@ -146,9 +153,8 @@ fn losses(losses: &Losses) -> Value {
     })
 }
 
-fn kernels(shown: &Shown, counted: Option<&Counted>) -> Vec<Value> {
-    let table = &shown.tasks;
-    let verdicts = shown.judging.verdicts();
+/// A row for each kernel: its tasks, and what is wrong with them.
+pub fn kernels(dump: &Dump, table: &TaskTable, verdicts: &[u8], counted: Option<&Counted>) -> Vec<Value> {
     let mut rows: Vec<(u64, u64, u64, u64, Option<usize>)> = vec![(0, 0, 0, 0, None); table.names.len()];
     for task in 0..table.len() {
         let Some(row) = rows.get_mut(table.kernels[task] as usize) else { continue };
@@ -158,7 +164,7 @@ fn kernels(shown: &Shown, counted: Option<&Counted>) -> Vec<Value> {
         row.3 += u64::from(matches!(verdicts.get(task), Some(2..=4)));
         row.4.get_or_insert(task);
     }
-    let graph = shown.dump().graph();
+    let graph = dump.graph();
     let object = |(kernel, (tasks, records, bytes, wrong, first)): (usize, _)| {
         let first: Option<usize> = first;
         let func_ids = first.map(|task| table.func_ids(task)).unwrap_or_default();
@@ -188,7 +194,7 @@ fn kernels(shown: &Shown, counted: Option<&Counted>) -> Vec<Value> {
 /// Commands that are worth typing now.
 fn next(session: &Session, shown: &Shown) -> Vec<String> {
     let command = |verb, task| (session.commands)(verb, shown.dump().directory(), task);
-    let first = shown.judging.done().and_then(|judged| judged.first);
+    let first = shown.judging.done().and_then(|judged| judged.findings.first);
     let mut commands = match first {
         Some(_) => [Verb::Replay, Verb::Trace, Verb::View].map(|verb| command(verb, first)).to_vec(),
         None => [Verb::Find, Verb::View].map(|verb| command(verb, None)).to_vec(),

@@ -1,11 +1,13 @@
 //! Tiles of a tensor at every level, exact at each.
 //!
 //! Few elements are looked at when a tile is asked for. A tile that stands for many is made of the plane's *base*: its
-//! cells at one level, computed once in the background and kept as long as there is room. No tile is made of samples.
+//! cells at one level, computed once in the background and kept as long as there is room. So is a single tile between the two,
+//! in a plane whose cells at its level would take too much room. No tile is made of samples.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use bytes::Bytes;
 use rayon::prelude::*;
 
 use crate::cells::{Cell, Elements};
@@ -16,8 +18,8 @@ use crate::plane::{Planes, TILE};
 pub const AT_ONCE: u64 = 1 << 22;
 /// Cells of a base; with more, its level is higher.
 const BASE_CELLS: u64 = 1 << 20;
-/// Bases that are kept, in cells.
-const KEPT_CELLS: usize = 3 << 20;
+/// What is kept of it, in bytes.
+const KEPT_BYTES: usize = 96 << 20;
 
 /// What of a tensor is shown.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -53,10 +55,33 @@ pub struct Base {
     cells: Vec<Cell>,
 }
 
-/// Which base is meant: record, plane, what of it.
-pub type Key = (usize, u64, Of);
+/// Which cells are meant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Key {
+    pub record: usize,
+    pub plane: u64,
+    pub of: Of,
+    /// One tile; all of the base if there is none.
+    pub tile: Option<Place>,
+}
 
-/// The bases of a dump that are there, or are being made.
+/// What was made in the background.
+pub enum Made {
+    Base(Base),
+    /// As `ATIL`.
+    Tile(Bytes),
+}
+
+impl Made {
+    fn bytes(&self) -> usize {
+        match self {
+            Made::Base(base) => size_of_val(&base.cells[..]),
+            Made::Tile(columns) => columns.len(),
+        }
+    }
+}
+
+/// The cells of a dump's tensors that are there, or are being made.
 #[derive(Default)]
 pub struct Pyramids {
     /// The latest one last.
@@ -65,14 +90,14 @@ pub struct Pyramids {
 
 #[derive(Clone)]
 pub enum Making {
-    Done(Arc<Base>),
+    Done(Arc<Made>),
     /// Elements done so far, of all.
     Pending(Arc<AtomicU64>, u64),
 }
 
 impl Pyramids {
-    /// The base that was asked for. If nobody has asked before, it is for the caller to make it: then the second is true.
-    pub fn base(&self, key: Key, elements: u64) -> (Making, bool) {
+    /// What was asked for. If nobody has asked before, it is for the caller to make it: then the second is true.
+    pub fn get(&self, key: Key, elements: u64) -> (Making, bool) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(at) = kept.iter().position(|(known, _)| *known == key) {
             let found = kept.remove(at);
@@ -84,37 +109,37 @@ impl Pyramids {
         (making, true)
     }
 
-    /// Keeps a base, and lets go of those that were not used for the longest time.
-    pub fn keep(&self, key: Key, base: Arc<Base>) {
+    /// Keeps cells, and lets go of those that were not used for the longest time.
+    pub fn keep(&self, key: Key, made: Made) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         kept.retain(|(known, _)| *known != key);
-        kept.push((key, Making::Done(base)));
+        kept.push((key, Making::Done(Arc::new(made))));
         let size = |making: &Making| match making {
-            Making::Done(base) => base.cells.len(),
+            Making::Done(made) => made.bytes(),
             Making::Pending(..) => 0,
         };
         let mut total: usize = kept.iter().map(|(_, making)| size(making)).sum();
         let mut at = 0;
-        while total > KEPT_CELLS && at + 1 < kept.len() {
+        while total > KEPT_BYTES && at + 1 < kept.len() {
             match size(&kept[at].1) {
                 0 => at += 1,
-                cells => {
-                    total -= cells;
+                bytes => {
+                    total -= bytes;
                     kept.remove(at);
                 }
             }
         }
     }
 
-    /// Forgets a base that nobody makes any more.
+    /// Forgets what nobody makes any more.
     pub fn forget(&self, key: Key) {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).retain(|(known, _)| *known != key);
     }
 }
 
-/// Rows and columns of a tile in cells; `None` if it lies outside.
+/// Rows and columns of a tile in cells; `None` if it lies outside. Above the pyramid there are smaller and smaller ones.
 pub fn extent(planes: &Planes, place: Place) -> Option<(u64, u64)> {
-    if place.plane >= planes.planes || place.level >= planes.levels() {
+    if place.plane >= planes.planes || place.level >= u64::BITS {
         return None;
     }
     let (rows, cols) = planes.cells(place.level);
@@ -122,12 +147,15 @@ pub fn extent(planes: &Planes, place: Place) -> Option<(u64, u64)> {
     Some((rest(rows, place.row)?.min(TILE), rest(cols, place.col)?.min(TILE)))
 }
 
+/// Elements that a tile stands for; those behind the end of its plane count, too.
+pub fn elements_of(planes: &Planes, place: Place) -> u64 {
+    extent(planes, place)
+        .map_or(0, |(rows, cols)| rows.saturating_mul(cols).saturating_mul(1 << (2 * place.level.min(30))))
+}
+
 /// Whether a tile is made of elements, while a page waits.
 pub fn is_quick(planes: &Planes, place: Place) -> bool {
-    place.level == 0
-        || extent(planes, place).is_some_and(|(rows, cols)| {
-            rows.saturating_mul(cols).saturating_mul(1 << (2 * place.level.min(30))) <= AT_ONCE
-        })
+    place.level == 0 || elements_of(planes, place) <= AT_ONCE
 }
 
 /// A tile made of elements.
@@ -380,14 +408,14 @@ mod tests {
     #[test]
     fn bases_that_were_not_used_for_long_are_let_go() {
         let pyramids = Pyramids::default();
-        let base = || Arc::new(Base { level: 4, cols: 1 << 10, cells: vec![Cell::EMPTY; 1 << 20] });
+        let base = || Made::Base(Base { level: 4, cols: 1 << 10, cells: vec![Cell::EMPTY; 1 << 20] });
+        let key = |record| Key { record, plane: 0, of: Of::Value, tile: None };
         for record in 0..5 {
-            let key = (record, 0, Of::Value);
-            assert!(pyramids.base(key, 1).1, "it is for the first to make it");
-            assert!(!pyramids.base(key, 1).1);
-            pyramids.keep(key, base());
+            assert!(pyramids.get(key(record), 1).1, "it is for the first to make it");
+            assert!(!pyramids.get(key(record), 1).1);
+            pyramids.keep(key(record), base());
         }
-        let kept = |record| matches!(pyramids.base((record, 0, Of::Value), 1).0, Making::Done(_));
+        let kept = |record| matches!(pyramids.get(key(record), 1).0, Making::Done(_));
         assert_eq!([kept(4), kept(3), kept(2)], [true; 3]);
         assert!(!kept(0));
     }

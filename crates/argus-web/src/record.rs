@@ -4,17 +4,20 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use argus_abi::{DType, Kind};
-use argus_dump::read::Record;
+use argus_dump::read::{Dump, Record};
 use argus_text::object::{self, Values};
 use argus_text::{Array, Histogram};
-use serde_json::{Value, json};
+use serde_json::{Map, Value, json};
 
 use crate::answer::{Answer, Content, Problem};
 use crate::cells::Elements;
 use crate::plane::Planes;
-use crate::pyramid::{Base, Making, Of, Place, extent, from_elements, in_base, is_quick};
+use crate::pyramid::{
+    Base, Key, Made, Making, Of, Place, elements_of, extent, from_elements, in_base, is_quick,
+};
 use crate::session::Session;
 use crate::shown::Shown;
+use crate::table::TaskTable;
 
 /// Bars of a histogram.
 const BINS: usize = 64;
@@ -30,16 +33,25 @@ pub enum Wanted {
     Unwritten,
 }
 
-/// Everything about a record but its values.
+/// Everything about a record but its values, and what it can be compared with.
 pub fn record(shown: &Shown, index: usize) -> Answer {
     let record = shown.record(index)?;
-    let dump = shown.dump();
+    let mut object = object(shown.dump(), &shown.tasks, &record);
+    if record.kind == Kind::Tensor {
+        object.insert("reference".into(), shown.judging.reference(shown, &record));
+        object.insert("worst".into(), shown.judging.worst(&record));
+    }
+    Ok(Content::Json(object.into()))
+}
+
+/// Everything about a record but its values.
+pub fn object(dump: &Dump, table: &TaskTable, record: &Record) -> Map<String, Value> {
     let large = record.bin_size > LARGE;
     let values = if large { Values::Untouched } else { Values::Summarised };
-    let mut object = object::object(dump, &record, values);
-    let task = shown.tasks.find(record.task_id);
+    let mut object = object::object(dump, record, values);
+    let task = table.find(record.task_id);
     object.insert("task".into(), json!(task));
-    object.insert("sibling".into(), json!(task.and_then(|task| sibling(shown, task, &record))));
+    object.insert("sibling".into(), json!(task.and_then(|task| sibling(dump, table, task, record))));
     if record.kind == Kind::Tensor {
         let planes = Planes::of(record.shape());
         object.insert("checked".into(), (!large).into());
@@ -47,7 +59,7 @@ pub fn record(shown: &Shown, index: usize) -> Answer {
         object.insert("rows".into(), json!(planes.map(|planes| planes.rows)));
         object.insert("cols".into(), json!(planes.map(|planes| planes.cols)));
         object.insert("levels".into(), json!(planes.map(|planes| planes.levels())));
-        match bytes_of(shown, &record) {
+        match bytes_of(dump, record) {
             Ok((dtype, payload)) => {
                 let array = Array { dtype, payload };
                 let elements = record.numel().unwrap_or(0);
@@ -58,10 +70,8 @@ pub fn record(shown: &Shown, index: usize) -> Answer {
                 object.insert("values_missing".into(), problem.message.into());
             }
         }
-        object.insert("reference".into(), shown.judging.reference(shown, &record));
-        object.insert("worst".into(), shown.judging.worst(&record));
     }
-    Ok(Content::Json(object.into()))
+    object
 }
 
 fn bars(histogram: &Histogram) -> Value {
@@ -78,8 +88,8 @@ fn bars(histogram: &Histogram) -> Value {
 }
 
 /// The same argument at the other stage.
-fn sibling(shown: &Shown, task: usize, record: &Record) -> Option<usize> {
-    let others = shown.tasks.records(task).iter().map(|&index| shown.dump().record(index as usize));
+fn sibling(dump: &Dump, table: &TaskTable, task: usize, record: &Record) -> Option<usize> {
+    let others = table.records(task).iter().map(|&index| dump.record(index as usize));
     let mut others = others.filter(|other| {
         other.arg_index == record.arg_index && other.stage != record.stage && other.subtask == record.subtask
     });
@@ -89,11 +99,11 @@ fn sibling(shown: &Shown, task: usize, record: &Record) -> Option<usize> {
 /// The bytes of a tensor and how they are read.
 ///
 /// A payload that would take long to hash is shown as it lies there, and its record says that it is not checked.
-pub fn bytes_of<'a>(shown: &'a Shown, record: &Record) -> Result<(DType, &'a [u8]), Problem> {
+pub fn bytes_of<'a>(dump: &'a Dump, record: &Record) -> Result<(DType, &'a [u8]), Problem> {
     let dtype = record.dtype.ok_or_else(|| Problem::nothing("the dtype of the record is unknown"))?;
     let payload = match record.bin_size > LARGE {
-        true => shown.dump().stored_payload(record),
-        false => shown.dump().payload(record),
+        true => dump.stored_payload(record),
+        false => dump.payload(record),
     };
     payload.map(|payload| (dtype, payload)).map_err(|error| Problem::failed(&error))
 }
@@ -103,8 +113,8 @@ pub fn tile(session: &Arc<Session>, shown: &Arc<Shown>, index: usize, place: Pla
     let record = shown.record(index)?;
     let outside = || Problem::nothing("there is no such tile");
     let planes = Planes::of(record.shape()).filter(|_| record.kind == Kind::Tensor).ok_or_else(outside)?;
-    extent(&planes, place).ok_or_else(outside)?;
-    let (dtype, payload) = bytes_of(shown, &record)?;
+    extent(&planes, place).filter(|_| place.level < planes.levels()).ok_or_else(outside)?;
+    let (dtype, payload) = bytes_of(shown.dump(), &record)?;
     let reference = match of {
         Of::Value => None,
         Of::Reference | Of::Difference => Some(shown.judging.expected(session, shown, &record)?),
@@ -114,41 +124,52 @@ pub fn tile(session: &Arc<Session>, shown: &Arc<Shown>, index: usize, place: Pla
         (Of::Reference, Some(wanted)) => Elements { dtype, payload: wanted, minus: None },
         (_, minus) => Elements { dtype, payload, minus },
     };
-    if is_quick(&planes, place) || reference.is_some() || !in_base(&planes, place.level) {
+    if is_quick(&planes, place) || reference.is_some() {
         let made = session.front.install(|| from_elements(&elements, &planes, place));
         return made.map(|tile| Content::Columns(tile.columns())).ok_or_else(outside);
     }
-    let key = (index, place.plane, of);
-    match shown.pyramids.base(key, planes.elements) {
-        (Making::Done(base), _) => {
-            base.tile(&planes, place).map(|tile| Content::Columns(tile.columns())).ok_or_else(outside)
-        }
+    let alone = Some(place).filter(|place| !in_base(&planes, place.level));
+    let key = Key { record: index, plane: place.plane, of, tile: alone };
+    let all = alone.map_or(planes.elements, |place| elements_of(&planes, place));
+    match shown.pyramids.get(key, all) {
+        (Making::Done(made), _) => match &*made {
+            Made::Base(base) => {
+                base.tile(&planes, place).map(|tile| Content::Columns(tile.columns())).ok_or_else(outside)
+            }
+            Made::Tile(columns) => Ok(Content::Shared(columns.clone())),
+        },
         (Making::Pending(done, all), first) => {
             if first {
                 let (session, shown, done) = (Arc::clone(session), Arc::clone(shown), Arc::clone(&done));
                 // The pool has threads of its own: this returns at once.
                 let pool = Arc::clone(&session);
-                pool.middle.spawn(move || make_base(&session, &shown, &record, &planes, key, &done));
+                pool.middle.spawn(move || make(&session, &shown, &record, &planes, key, &done));
             }
             Ok(Content::Pending(done.load(Ordering::Relaxed) as f64 / all.max(1) as f64))
         }
     }
 }
 
-fn make_base(
+/// Makes what was asked for, and keeps it.
+fn make(
     session: &Session,
     shown: &Shown,
     record: &Record,
     planes: &Planes,
-    key: crate::pyramid::Key,
+    key: Key,
     done: &std::sync::atomic::AtomicU64,
 ) {
-    let base = bytes_of(shown, record).ok().and_then(|(dtype, payload)| {
+    let made = bytes_of(shown.dump(), record).ok().and_then(|(dtype, payload)| {
         let elements = Elements { dtype, payload, minus: None };
-        Base::new(&elements, planes, key.1, done, &|| !session.is_stopped())
+        match key.tile {
+            Some(place) => {
+                from_elements(&elements, planes, place).map(|tile| Made::Tile(tile.columns().into()))
+            }
+            None => Base::new(&elements, planes, key.plane, done, &|| !session.is_stopped()).map(Made::Base),
+        }
     });
-    match base {
-        Some(base) => shown.pyramids.keep(key, Arc::new(base)),
+    match made {
+        Some(made) => shown.pyramids.keep(key, made),
         None => shown.pyramids.forget(key),
     }
 }
@@ -156,7 +177,7 @@ fn make_base(
 /// The first element from a place on that is what is looked for.
 pub fn next(session: &Session, shown: &Shown, index: usize, from: u64, wanted: Wanted) -> Answer {
     let record = shown.record(index)?;
-    let (dtype, payload) = bytes_of(shown, &record)?;
+    let (dtype, payload) = bytes_of(shown.dump(), &record)?;
     let elements = Elements { dtype, payload, minus: None };
     let all = record.numel().unwrap_or(0);
     let found = match wanted {

@@ -19,7 +19,7 @@ use crate::pyramid::{Of, Place};
 use crate::record::Wanted;
 use crate::session::Session;
 use crate::shown::Shown;
-use crate::{bundle, compare, graph, live, overview, path, record, task, timeline, trace};
+use crate::{bundle, compare, graph, live, overview, record, task, timeline, trace};
 
 /// Threads that answer.
 pub const THREADS: usize = 8;
@@ -53,17 +53,19 @@ pub fn router(session: Arc<Session>) -> Router {
         .route("/api/session", get(session_object))
         .route("/api/compare", get(compared))
         .route("/api/{dump}/live", get(news));
-    let handlers: [(&str, Handler); 10] = [
+    let handlers: [(&str, Handler); 9] = [
         ("/api/{dump}/overview", |asked| overview::overview(&asked.session, &asked.shown)),
         ("/api/{dump}/tasks", |asked| {
             let verdicts = asked.shown.judging.verdicts();
             Ok(Content::Columns(asked.shown.tasks.columns(asked.shown.dump(), &verdicts)))
         }),
         ("/api/{dump}/graph", |asked| {
-            let made = asked.shown.graph.get_or_init(|| Bytes::from(graph::columns(&asked.shown)));
+            let made = asked
+                .shown
+                .graph
+                .get_or_init(|| Bytes::from(graph::columns(asked.shown.dump(), &asked.shown.tasks)));
             Ok(Content::Shared(made.clone()))
         }),
-        ("/api/{dump}/path/{item}", |asked| path::path(&asked.shown, asked.item)),
         ("/api/{dump}/task/{item}", |asked| task::task(&asked.session, &asked.shown, asked.item)),
         ("/api/{dump}/record/{item}", |asked| record::record(&asked.shown, asked.item)),
         ("/api/{dump}/record/{item}/tile", tile),

@@ -30,6 +30,7 @@ pub struct Unopened(pub String);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verb {
     Find,
+    Open,
     Replay,
     Trace,
     Verify,

@@ -1,5 +1,6 @@
 //! One dump as it was when it was last opened, with what was made out of it since.
 
+use std::path::Path;
 use std::sync::OnceLock;
 
 use argus_dump::LastVerdict;
@@ -47,13 +48,17 @@ impl Shown {
         &self.capture.dump
     }
 
-    /// The run's directory, or that of the dump if it lies in none.
+    /// The run's directory, or that of the dump if it lies in none. Captures of ranks are told apart by their ranks.
     pub fn name(&self) -> String {
         let directory = &self.capture.artefacts.directory;
         let whole = std::fs::canonicalize(directory).unwrap_or_else(|_| directory.clone());
-        whole
-            .file_name()
-            .map_or_else(|| whole.display().to_string(), |name| name.to_string_lossy().into_owned())
+        let last = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let rank = whole.parent().and_then(last).filter(|name| name.starts_with("rank"));
+        match (last(&whole), rank) {
+            (Some(name), Some(rank)) => format!("{rank}/{name}"),
+            (Some(name), None) => name,
+            (None, _) => whole.display().to_string(),
+        }
     }
 
     /// A record by its number.
@@ -73,28 +78,32 @@ impl Shown {
     }
 
     pub fn facts(&self) -> Map<String, Value> {
-        let dump = self.dump();
-        let facts = dump.run();
-        let said = |of: fn(&argus_dump::read::RunFacts) -> &String| {
-            facts.map(of).filter(|text| !text.is_empty()).cloned()
-        };
-        let object = json!({
-            "scene": said(|facts| &facts.scene),
-            "case": said(|facts| &facts.case),
-            "platform": said(|facts| &facts.platform),
-            "runtime": said(|facts| &facts.runtime),
-            "format_version": dump.format_version().name(),
-            "ending": ending(dump.ending()),
-            "tasks": self.tasks.len(),
-            "records": dump.len(),
-            "edges": self.tasks.edges.len(),
-            "payload_bytes": self.tasks.bytes.iter().sum::<u64>(),
-            "verdict": LastVerdict::read(dump.directory()).map(|verdict| verdict.to_string()),
-            "notes": dump.notes(),
-        });
-        match object {
-            Value::Object(fields) => fields,
-            _ => Map::new(),
-        }
+        facts(self.dump(), &self.tasks)
+    }
+}
+
+/// What a dump says of itself, and how large it is.
+pub fn facts(dump: &Dump, table: &TaskTable) -> Map<String, Value> {
+    let facts = dump.run();
+    let said = |of: fn(&argus_dump::read::RunFacts) -> &String| {
+        facts.map(of).filter(|text| !text.is_empty()).cloned()
+    };
+    let object = json!({
+        "scene": said(|facts| &facts.scene),
+        "case": said(|facts| &facts.case),
+        "platform": said(|facts| &facts.platform),
+        "runtime": said(|facts| &facts.runtime),
+        "format_version": dump.format_version().name(),
+        "ending": ending(dump.ending()),
+        "tasks": table.len(),
+        "records": dump.len(),
+        "edges": table.edges.len(),
+        "payload_bytes": table.bytes.iter().sum::<u64>(),
+        "verdict": LastVerdict::read(dump.directory()).map(|verdict| verdict.to_string()),
+        "notes": dump.notes(),
+    });
+    match object {
+        Value::Object(fields) => fields,
+        _ => Map::new(),
     }
 }

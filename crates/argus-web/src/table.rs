@@ -104,6 +104,24 @@ impl TaskTable {
         (self.edges, self.edge_kinds) = edges.into_iter().unzip();
     }
 
+    /// Takes what a scene knows of tasks that the dump is silent about: names of kernels, and edges if it has none.
+    pub fn supply(&mut self, kernels: impl IntoIterator<Item = (usize, String)>, edges: Vec<(u32, u32)>) {
+        for (task, name) in kernels {
+            if self.kernels[task] != NO_KERNEL || name.is_empty() {
+                continue;
+            }
+            let known = self.names.iter().position(|known| *known == name);
+            self.kernels[task] = known.unwrap_or_else(|| {
+                self.names.push(name);
+                self.names.len() - 1
+            }) as u32;
+        }
+        if self.edges.is_empty() {
+            self.edge_kinds = vec![0; edges.len()];
+            self.edges = edges;
+        }
+    }
+
     pub fn len(&self) -> usize {
         self.ids.len()
     }

@@ -3,15 +3,16 @@
 use std::collections::BTreeMap;
 
 use argus_abi::{DType, Kind, Stage};
-use argus_dump::read::{Record, Scalar};
+use argus_dump::read::{Dump, Record, Scalar};
 use argus_facts::number::number;
 use argus_text::object::{self, Values, plain};
 use serde_json::{Map, Value, json};
 
 use crate::answer::{Answer, Content};
+use crate::findings::Findings;
 use crate::session::{Session, Verb};
 use crate::shown::Shown;
-use crate::table::times_us;
+use crate::table::{TaskTable, times_us};
 
 /// Arguments of a task whose values are summed up while a page waits, in bytes; of larger ones the page asks one by one.
 const SUMMED_UP: u64 = 64 << 20;
@@ -21,21 +22,36 @@ const MEANINGS: [DType; 6] = [DType::U64, DType::I64, DType::U32, DType::I32, DT
 pub fn task(session: &Session, shown: &Shown, task: usize) -> Answer {
     let task = shown.check_task(task)?;
     let (dump, table) = (shown.dump(), &shown.tasks);
+    let judged = shown.judging.done();
+    let command = |verb| (session.commands)(verb, dump.directory(), Some(table.ids[task]));
+    let findings = judged.as_ref().map(|judged| &judged.findings);
+    let mut object = object(dump, table, task, findings, SUMMED_UP, &command);
+    object["sources"] = json!(shown.sources.of(dump, &table.func_ids(task)));
+    Ok(Content::Json(object))
+}
+
+/// A task without its sources; values of arguments up to `summed_up` bytes are looked at.
+pub fn object(
+    dump: &Dump,
+    table: &TaskTable,
+    task: usize,
+    findings: Option<&Findings>,
+    summed_up: u64,
+    command: &dyn Fn(Verb) -> String,
+) -> Value {
     let id = table.ids[task];
     let info = dump.graph().and_then(|graph| graph.task(id));
     let records: Vec<Record> = table.records(task).iter().map(|&index| dump.record(index as usize)).collect();
     let stage = |stage: Stage| -> Vec<Value> {
         let of_stage = records.iter().filter(|record| record.stage == stage);
-        of_stage.map(|record| record_object(shown, record)).collect()
+        of_stage.map(|record| record_object(dump, record, summed_up)).collect()
     };
     let names = |id: &i32| dump.kernel_name(*id).map_or_else(|| id.to_string(), str::to_owned);
     let func_ids = table.func_ids(task);
-    let judged = shown.judging.done();
-    let report = judged.as_ref().and_then(|judged| judged.reports.get(&(task as u32)));
-    let first = judged.as_ref().and_then(|judged| judged.firsts.get(&(task as u32)));
-    let verdict = judged.as_ref().and_then(|judged| judged.verdicts.get(task)).copied().unwrap_or(0);
-    let command = |verb| (session.commands)(verb, dump.directory(), Some(id));
-    Ok(Content::Json(json!({
+    let report = findings.and_then(|findings| findings.reports.get(&(task as u32)));
+    let first = findings.and_then(|findings| findings.firsts.get(&(task as u32)));
+    let verdict = findings.and_then(|findings| findings.verdicts.get(task)).copied().unwrap_or(0);
+    json!({
         "task_id": id.to_string(),
         "index": task,
         "kernel": table.kernel(task),
@@ -56,7 +72,7 @@ pub fn task(session: &Session, shown: &Shown, task: usize) -> Answer {
         "after": stage(Stage::AfterCompletion),
         "scalars": scalars(&records),
         "buffers": buffers(&records),
-        "sources": shown.sources.of(dump, &func_ids),
+        "sources": [],
         "commands": {
             "replay": command(Verb::Replay),
             "trace": command(Verb::Trace),
@@ -64,11 +80,11 @@ pub fn task(session: &Session, shown: &Shown, task: usize) -> Answer {
         },
         "previous": task.checked_sub(1),
         "next": Some(task + 1).filter(|&next| next < table.len()),
-    })))
+    })
 }
 
 /// A wrong output looked at closely, with its patterns as sentences.
-fn closer(closer: &argus_find::report::Closer) -> Value {
+pub fn closer(closer: &argus_find::report::Closer) -> Value {
     let mut object = serde_json::to_value(closer).unwrap_or(Value::Null);
     if let Some(found) = object["looks_like"].as_array_mut() {
         for (object, finding) in found.iter_mut().zip(&closer.looks_like) {
@@ -78,13 +94,13 @@ fn closer(closer: &argus_find::report::Closer) -> Value {
     object
 }
 
-fn record_object(shown: &Shown, record: &Record) -> Value {
-    let small = record.bin_size <= SUMMED_UP;
+fn record_object(dump: &Dump, record: &Record, summed_up: u64) -> Value {
+    let small = record.bin_size <= summed_up;
     let values = if small { Values::Summarised } else { Values::Untouched };
-    let mut object = object::object(shown.dump(), record, values);
+    let mut object = object::object(dump, record, values);
     if record.kind == Kind::Tensor
         && small
-        && let Err(error) = shown.dump().payload(record)
+        && let Err(error) = dump.payload(record)
     {
         object.insert("values_missing".into(), argus_facts::with_causes(&error).into());
     }

@@ -76,21 +76,23 @@ pub fn find(args: &FindArgs, registry: &Registry) -> Result<ExitCode, Failure> {
     let subject = Side { dump: &dump, tasks: &tasks };
     // They live as long as the report, which looks at them again.
     let (other, others, folder);
-    let mut found = if let Some(against) = &args.against {
+    let expectation = if let Some(against) = &args.against {
         other = open_other(against)?;
         others = Tasks::new(&other, None);
-        judge(subject, &Expectation::Against(Side { dump: &other, tasks: &others }), options, args.json)
+        Expectation::Against(Side { dump: &other, tasks: &others })
     } else if let Some(golden) = &args.golden {
         folder = Folder::open(golden).map_err(Failure::usage)?;
-        judge(subject, &Expectation::Golden(&folder), options, args.json)
+        Expectation::Golden(&folder)
     } else {
-        let references = references.as_ref().ok_or_else(unknown_scene)?;
-        judge(subject, &Expectation::Isolated(references), options, args.json)
+        Expectation::Isolated(references.as_ref().ok_or_else(unknown_scene)?)
     };
+    let mut found = judge(subject, &expectation, options, args.json);
     found.notes.extend(note);
     keep_verdict(&found, &dump);
     if let Some(path) = &args.html {
-        html::write(path, &found, &repeat)?;
+        // The page holds every task, also those that agree.
+        let whole = found.clone().map_tasks(|tasks| tasks.collect());
+        html::write(path, subject, &expectation, &whole, &repeat)?;
         output::wrote(path);
     }
     if args.json {

@@ -21,6 +21,7 @@ use argus_web::{Address, Ended, Options, Place, ServeError, Session, Unopened, V
 
 use crate::cli::OpenArgs;
 use crate::failure::{Failure, INTERRUPTED};
+use crate::input::Target;
 use crate::interrupt::Interrupt;
 use crate::output::{self, NOTE};
 use crate::{input, open::browser::Page};
@@ -54,9 +55,10 @@ pub fn open(args: &OpenArgs, registry: &Arc<Registry>) -> Result<ExitCode, Failu
 type Named = (PathBuf, Result<Capture, Unopened>);
 
 /// What to type about a dump, or about a task of it.
-fn command(verb: Verb, dump: &Path, task: Option<TaskId>) -> String {
+pub fn command(verb: Verb, dump: &Path, task: Option<TaskId>) -> String {
     let (name, more) = match (verb, task) {
         (Verb::Find, _) => ("find", ""),
+        (Verb::Open, _) => ("open", ""),
         (Verb::Replay, _) => ("replay", ""),
         (Verb::Trace, _) => ("trace", " -o DIR"),
         (Verb::Verify, _) => ("verify", ""),
@@ -67,21 +69,34 @@ fn command(verb: Verb, dump: &Path, task: Option<TaskId>) -> String {
     format!("argus {name} {}{task}{more}", dump.display())
 }
 
-/// Opens what was named. Of several dumps some may be broken: the page says so in their place.
+/// Opens what was named; of a run of many ranks, every capture. Of several dumps some may be broken: the page says so in their
+/// place.
 fn dumps(named: &[PathBuf]) -> Result<Vec<Named>, Failure> {
-    let paths = match named {
+    let named = match named {
         [] => vec![input::path_or_newest(None)?],
         named => named.to_vec(),
     };
+    let mut opened = Vec::new();
+    for path in named {
+        match input::target(Some(&path), None, Wanted::Graph) {
+            Ok(Target::One(capture)) => opened.push((path, Ok(*capture))),
+            Ok(Target::Tree { tree, chosen }) => opened.extend(chosen.into_iter().map(|at| {
+                let directory = tree.capture(at).directory.clone();
+                let capture = input::capture(Some(&directory), Wanted::Graph);
+                (directory, capture)
+            })),
+            Err(failure) => opened.push((path, Err(failure))),
+        }
+    }
     let mut first = None;
     let mut dumps = Vec::new();
-    for path in paths {
-        let opened = input::capture(Some(&path), Wanted::Graph).map_err(|failure| {
+    for (path, capture) in opened {
+        let capture = capture.map_err(|failure| {
             let why = failure.message();
             first.get_or_insert(failure);
             Unopened(why)
         });
-        dumps.push((path, opened));
+        dumps.push((path, capture));
     }
     match first {
         Some(failure) if dumps.iter().all(|(_, opened)| opened.is_err()) => Err(failure),

@@ -70,6 +70,13 @@ export function fitPlane(p: Plane, size: Size, largest: number): Camera {
   return { x: p.cols / 2, y: p.rows / 2, sx: Math.max(sx, 1e-6), sy: Math.max(sy, 1e-6) };
 }
 
+/** Near enough for values, around a spot; at the edges of the plane the pane stays filled. */
+export function closeUp(p: Plane, size: Size, spot: Spot): Camera {
+  const [sx, sy] = [64, 22];
+  const centre = (at: number, extent: number, half: number) => (extent <= 2 * half ? extent / 2 : Math.min(Math.max(at + 0.5, half), extent - half));
+  return { x: centre(spot.col, p.cols, size.width / 2 / sx), y: centre(spot.row, p.rows, size.height / 2 / sy), sx, sy };
+}
+
 /** The range most values lie in: a few that are far out must not turn all others into one colour. */
 export function usualRange(histogram: { edges: Num[]; counts: number[] } | null, min: Num | null | undefined, max: Num | null | undefined): [number, number] {
   const [least, most] = [finite(min), finite(max)];

@@ -7,19 +7,13 @@ import { api } from "../wire/api.ts";
 import { isWrong } from "../draw/colours.ts";
 import { useLoad } from "../wire/load.ts";
 import { count } from "../text.ts";
-import { Compare } from "../views/compare.tsx";
-import { GraphView } from "../views/graph.tsx";
-import { OverviewView } from "../views/overview.tsx";
-import { TaskView } from "../views/task.tsx";
-import { TensorView } from "../views/tensor.tsx";
-import { TimelineView } from "../views/timeline.tsx";
-import type { Shell } from "./context.ts";
+import type { Parts, Shell, Views } from "./context.ts";
 import { ShellContext, useShell, useTasks } from "./context.ts";
 import { Help } from "./help.tsx";
 import { hear, useKeys } from "./keys.ts";
 import { useLive } from "./live.ts";
 import { Palette } from "./palette.tsx";
-import { Failure, Link, Waiting } from "./parts.tsx";
+import { Eye, Failure, Link, Waiting } from "./parts.tsx";
 import { theme, toggle, useTheme } from "./theme.ts";
 
 export function useAddress(): Address {
@@ -31,7 +25,8 @@ export function useAddress(): Address {
   return address;
 }
 
-export function App() {
+export function App(props: { views: Views; parts: Parts }) {
+  const { views, parts } = props;
   const address = useAddress();
   const [round, setRound] = useState(0);
   const session = useLoad("session", round, api.session);
@@ -52,7 +47,7 @@ export function App() {
   }, []);
   const shell = useMemo((): Shell | null => {
     if (!session.value) return null;
-    return { session: session.value, generation: dump => live[dump] ?? 0, say };
+    return { views, parts, session: session.value, generation: dump => live[dump] ?? 0, say };
   }, [session.value, live, say]);
 
   if (session.error && !shell) return <Failure error={session.error} what="The run cannot be shown" />;
@@ -102,9 +97,9 @@ function Frame(props: { address: Address; said: string }) {
     { keys: ["?"], about: "these keys", run: () => setOpen("help") },
     { keys: ["1"], about: "overview", run: () => go({ ...at, view: "overview" }) },
     { keys: ["2"], about: "graph", run: () => go({ ...at, view: "graph", query: task === null ? {} : { task: String(task) } }) },
-    { keys: ["3"], about: "timeline", run: () => go({ ...at, view: "timeline", query: task === null ? {} : { task: String(task) } }) },
+    ...(shell.views.timeline ? [{ keys: ["3"], about: "timeline", run: () => go({ ...at, view: "timeline", query: task === null ? {} : { task: String(task) } }) }] : []),
     { keys: ["4"], about: "task last seen", run: () => (task === null ? shell.say("no task was opened yet") : go({ ...at, view: "task", item: task })) },
-    { keys: ["5"], about: "compare with another dump", run: () => (other === null ? shell.say("only one dump is open: argus open A B") : go({ ...at, view: "compare", item: other })) },
+    ...(shell.views.compare ? [{ keys: ["5"], about: "compare with another dump", run: () => (other === null ? shell.say("only one dump is open: argus open A B") : go({ ...at, view: "compare", item: other })) }] : []),
     { keys: ["w"], about: "next wrong task", run: () => wrong(1) },
     { keys: ["W"], about: "previous wrong task", run: () => wrong(-1) },
     { keys: ["D"], about: "dark or light", run: toggle },
@@ -117,7 +112,7 @@ function Frame(props: { address: Address; said: string }) {
     <div class="frame">
       <header>
         <Link to={{ view: "overview", dump: address.dump }} class="brand" title="overview">
-          <img src="icon.svg" alt="" width="20" height="20" />
+          <Eye />
           <span>argus</span>
         </Link>
         {shell.session.dumps.length > 1 ? (
@@ -137,7 +132,7 @@ function Frame(props: { address: Address; said: string }) {
         <nav>
           {tab("overview", "Overview")}
           {tab("graph", "Graph")}
-          {tab("timeline", "Timeline")}
+          {shell.views.timeline && tab("timeline", "Timeline")}
           {address.view === "task" && <span class="tab here">Task</span>}
           {address.view === "tensor" && <span class="tab here">Tensor</span>}
           {other !== null && (
@@ -159,22 +154,9 @@ function Frame(props: { address: Address; said: string }) {
 }
 
 function Body(props: { address: Address }) {
-  const { address } = props;
-  const { dump, item } = address;
-  switch (address.view) {
-    case "overview":
-      return <OverviewView key={dump} dump={dump} />;
-    case "graph":
-      return <GraphView key={dump} dump={dump} query={address.query} />;
-    case "timeline":
-      return <TimelineView key={dump} dump={dump} query={address.query} />;
-    case "task":
-      return <TaskView key={`${dump}/${item}`} dump={dump} task={item!} query={address.query} />;
-    case "tensor":
-      return <TensorView key={`${dump}/${item}`} dump={dump} record={item!} query={address.query} />;
-    case "compare":
-      return <Compare key={`${dump}/${item}`} a={dump} b={item ?? 1} query={address.query} />;
-  }
+  const { views } = useShell();
+  const view = views[props.address.view] ?? views.overview;
+  return view ? view(props.address) : null;
 }
 
 function Broken(props: { name: string; directory: string; error: string }) {

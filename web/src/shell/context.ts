@@ -1,14 +1,27 @@
 // What every view knows: the session, the dump it shows, and how often that dump has grown.
 
+import type { ComponentType, VNode } from "preact";
 import { createContext } from "preact";
 import { useContext } from "preact/hooks";
-import type { DumpInfo, Session } from "../wire/api.ts";
+import type { Address, View } from "../address.ts";
+import type { DumpInfo, Num, Session } from "../wire/api.ts";
 import { api } from "../wire/api.ts";
 import type { Graph, Tasks } from "../wire/decode.ts";
 import type { Loaded } from "../wire/load.ts";
 import { useLoad } from "../wire/load.ts";
 
+/** The views of this page. A report has fewer: what it lacks, nothing leads to. */
+export type Views = { [view in View]?: (address: Address) => VNode };
+
+/** Parts of views that only a page with a server can fill. */
+export interface Parts {
+  trace?: ComponentType<{ dump: number; task: number; shown: boolean }>;
+  histogram?: ComponentType<{ edges: Num[]; counts: number[]; mark: number | null }>;
+}
+
 export interface Shell {
+  views: Views;
+  parts: Parts;
   session: Session;
   generation: (dump: number) => number;
   /** Says something short at the bottom of the page. */

@@ -33,7 +33,7 @@ export function Palette(props: { close: () => void; help: () => void }) {
     const items: Item[] = [
       { kind: "view", text: "Overview", about: "what ran and what was found", run: () => go({ view: "overview", dump }) },
       { kind: "view", text: "Graph", about: "tasks and what they wait for", run: () => go({ view: "graph", dump }) },
-      { kind: "view", text: "Timeline", about: "cores and control threads over time", run: () => go({ view: "timeline", dump }) },
+      ...(shell.views.timeline ? [{ kind: "view", text: "Timeline", about: "cores and control threads over time", run: () => go({ view: "timeline", dump }) }] : []),
       { kind: "command", text: "Dark or light", about: "change the colours", run: toggle },
       { kind: "command", text: "Keys", about: "what the keyboard does here", run: props.help },
       {

@@ -4,8 +4,8 @@ import type { ComponentChildren } from "preact";
 import { useRef, useState } from "preact/hooks";
 import type { Address } from "../address.ts";
 import { format, go } from "../address.ts";
-import { Refused } from "../wire/api.ts";
 import { Damaged } from "../wire/decode.ts";
+import { Refused } from "../wire/source.ts";
 import { WORDS } from "../text.ts";
 
 /** A link inside the page: it can be copied, opened in a second tab, and followed without loading anything. */
@@ -101,5 +101,16 @@ export function Facts(props: { rows: [string, ComponentChildren][] }) {
         </div>
       ))}
     </dl>
+  );
+}
+
+/** The mark of the page, as icon.svg has it. */
+export function Eye() {
+  return (
+    <svg viewBox="0 0 32 32" width="20" height="20" aria-hidden="true">
+      <rect width="32" height="32" rx="7" fill="#1b2026" />
+      <path d="M4 16c4-6.500 8-9 12-9s8 2.500 12 9c-4 6.500-8 9-12 9S8 22.500 4 16z" fill="none" stroke="#e8e6e1" stroke-width="2.400" />
+      <rect x="11.500" y="11.500" width="9" height="9" rx="1.500" fill="#f0473d" />
+    </svg>
   );
 }

@@ -9,15 +9,14 @@ import { COLOUR_BY, durations, isWrong, kernelColour, span, verdictName } from "
 import { beside, closest, consumers, model, nearest, producers } from "../draw/graph-model.ts";
 import { GraphScene } from "../draw/graph-scene.ts";
 import { Surface } from "../draw/surface.ts";
+import { wayOf } from "../draw/way.ts";
 import { useGraph, useShell, useTasks } from "../shell/context.ts";
 import { useKeys } from "../shell/keys.ts";
 import { Choice, Facts, Failure, Link, VerdictTag, Waiting } from "../shell/parts.tsx";
 import { useTheme } from "../shell/theme.ts";
 import { bytes, count, shortId, taskId, time } from "../text.ts";
-import { api } from "../wire/api.ts";
 import { NONE, STATES } from "../wire/decode.ts";
 import type { Graph, Tasks } from "../wire/decode.ts";
-import { useLoad } from "../wire/load.ts";
 
 interface Props {
   dump: number;
@@ -44,11 +43,7 @@ function Shown(props: Props & { tasks: Tasks; graph: Graph }) {
   const chosen = numberIn(query["task"], laid.n);
   const onlyKernel = numberIn(query["kernel"], tasks.kernels.length);
   const wrongWay = query["way"] !== "0";
-  const way = useLoad(
-    chosen !== null && wrongWay && tasks.verdict[chosen] >= 2 ? `${dump}/path/${chosen}` : null,
-    shell.generation(dump),
-    () => api.path(dump, chosen!),
-  ).value;
+  const way = useMemo(() => (chosen !== null && wrongWay ? wayOf(graph, tasks.verdict, chosen) : null), [graph, tasks, chosen, wrongWay]);
 
   const host = useRef<HTMLDivElement>(null);
   const surface = useRef<Surface | null>(null);
@@ -242,6 +237,7 @@ export function kernelName(tasks: Tasks, t: number): string {
 
 function Inspector(props: { dump: number; tasks: Tasks; task: number; ins: Uint32Array; outs: Uint32Array; way: number[] | null }) {
   const { dump, tasks, task } = props;
+  const { views } = useShell();
   const lasted = tasks.end[task] - tasks.begin[task];
   return (
     <aside class="inspector" aria-label="task">
@@ -250,7 +246,7 @@ function Inspector(props: { dump: number; tasks: Tasks; task: number; ins: Uint3
       <p><VerdictTag name={verdictName(tasks.verdict[task])} /></p>
       <div class="links">
         <Link to={{ view: "task", dump, item: task }}>open <kbd>enter</kbd></Link>
-        <Link to={{ view: "timeline", dump, query: { task: String(task) } }}>in the timeline</Link>
+        {views.timeline && <Link to={{ view: "timeline", dump, query: { task: String(task) } }}>in the timeline</Link>}
       </div>
       <Facts rows={[
         ["state", STATES[tasks.state[task]]],

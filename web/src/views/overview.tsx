@@ -8,9 +8,10 @@ import { useDump, useShell, useTasks } from "../shell/context.ts";
 import { useKeys } from "../shell/keys.ts";
 import { Command, Facts, Failure, Link, Pill, VerdictTag, Waiting } from "../shell/parts.tsx";
 import { bytes, count, shape, time, value, WORDS } from "../text.ts";
-import type { FirstWrong, KernelRow, Overview, Report } from "../wire/api.ts";
+import type { FirstWrong, KernelRow, Overview, Race, Report } from "../wire/api.ts";
 import { api } from "../wire/api.ts";
 import { useLoad } from "../wire/load.ts";
+import { TaskList } from "./task-list.tsx";
 
 export function OverviewView(props: { dump: number }) {
   const { dump } = props;
@@ -66,6 +67,7 @@ export function OverviewView(props: { dump: number }) {
         </div>
       </div>
       <Kernels dump={dump} rows={overview.kernels} counting={counting} names={tasks.value?.kernels ?? []} />
+      {tasks.value && <TaskList dump={dump} tasks={tasks.value} said={overview.said ?? []} />}
       <Notes notes={[...new Set([...(info.notes ?? []), ...overview.notes])]} />
       <RunFacts run={overview.run} />
     </div>
@@ -118,6 +120,7 @@ function VerdictPart(props: { dump: number; overview: Overview; row: number; ope
               <span class="grow" />
               <span class="dim">{first.downstream ? `${count(first.downstream)} downstream` : "nothing downstream"}</span>
             </div>
+            {first.why && <div class="small">It may have been made upstream: {first.why}.</div>}
             {first.outputs.map(output => (
               <div key={output.record} class="dim small">
                 output {output.arg_index}, {output.dtype} {shape(output.shape)}
@@ -135,10 +138,25 @@ function VerdictPart(props: { dump: number; overview: Overview; row: number; ope
           </div>
         ))}
       </div>
+      {(report.races ?? []).slice(0, RACES).map(race => <p key={race.tasks.join()}>{raceText(race)}</p>)}
+      {(report.races ?? []).length > RACES && <p class="dim">and {count(report.races!.length - RACES)} more races</p>}
+      {report.unaligned?.here.length ? <p class="small">only in this dump: {some(report.unaligned.here)}</p> : null}
+      {report.unaligned?.there.length ? <p class="small">only in the other dump: {some(report.unaligned.there)}</p> : null}
       {report.tolerances?.map(line => <p key={line} class="dim small mono">{line}</p>)}
       {report.notes?.map(note => <p key={note} class="dim small">{note}</p>)}
     </section>
   );
+}
+
+const RACES = 5;
+
+function raceText(race: Race): string {
+  return `race between ${race.names?.join(" and ") ?? "two tasks"}: ${race.how}, ${count(race.bytes)} bytes`;
+}
+
+/** The first of a list of names. */
+function some(names: string[]): string {
+  return names.slice(0, 20).join(", ") + (names.length > 20 ? ` and ${count(names.length - 20)} more` : "");
 }
 
 function sentence(report: Report): string {

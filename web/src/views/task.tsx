@@ -1,6 +1,6 @@
 // One task: what it was given, what it made of it, and how to run it again alone.
 
-import { useCallback, useEffect, useMemo, useRef, useState } from "preact/hooks";
+import { useEffect, useMemo, useRef } from "preact/hooks";
 import { amend, go } from "../address.ts";
 import { elementBytes, ranges } from "../draw/strides.ts";
 import { useShell } from "../shell/context.ts";
@@ -11,7 +11,7 @@ import type { Closer, Compared, RecordInfo, TaskInfo } from "../wire/api.ts";
 import { api } from "../wire/api.ts";
 import { VERDICTS } from "../wire/decode.ts";
 import { useLoad } from "../wire/load.ts";
-import { TimelinePicture } from "./timeline-picture.tsx";
+import { Closely } from "./closely.tsx";
 
 interface Argument {
   index: number;
@@ -24,6 +24,7 @@ interface Argument {
 export function TaskView(props: { dump: number; task: number; query: Record<string, string> }) {
   const { dump, task, query } = props;
   const shell = useShell();
+  const Trace = shell.parts.trace;
   const loaded = useLoad(`${dump}/task/${task}`, shell.generation(dump), () => api.task(dump, task));
   const info = loaded.value;
   const rows = useMemo(() => (info ? argumentsOf(info) : []), [info]);
@@ -45,7 +46,7 @@ export function TaskView(props: { dump: number; task: number; query: Record<stri
     { keys: ["Enter"], about: "open the argument's tensor, at its worst element", run: enter },
     { keys: ["l", "ArrowRight", "]"], about: "next task of the dump", run: () => beside(info?.next) },
     { keys: ["h", "ArrowLeft", "["], about: "previous task", run: () => beside(info?.previous) },
-    { keys: ["i"], about: "instructions: model this task's timeline", run: () => amend({ trace: traced ? "" : "1" }) },
+    ...(Trace ? [{ keys: ["i"], about: "instructions: model this task's timeline", run: () => amend({ trace: traced ? "" : "1" }) }] : []),
     { keys: ["Escape"], about: "back to the graph", run: () => go({ view: "graph", dump, query: { task: String(task) } }) },
   ]);
 
@@ -62,7 +63,7 @@ export function TaskView(props: { dump: number; task: number; query: Record<stri
         <span class="grow" />
         <span class="links">
           <Link to={{ view: "graph", dump, query: { task: String(task) } }}>graph</Link>
-          <Link to={{ view: "timeline", dump, query: { task: String(task) } }}>timeline</Link>
+          {shell.views.timeline && <Link to={{ view: "timeline", dump, query: { task: String(task) } }}>timeline</Link>}
         </span>
       </div>
       <Facts rows={[
@@ -84,7 +85,7 @@ export function TaskView(props: { dump: number; task: number; query: Record<stri
           </table>
         </div>
         {rows.length === 0 && <p class="dim">No argument of this task was captured.</p>}
-        {rows[chosen]?.closer && <Closely dump={dump} closer={rows[chosen].closer!} />}
+        {rows[chosen]?.closer && <Closely dump={dump} closer={rows[chosen].closer!} metrics={rows[chosen].compared?.metrics ?? null} />}
       </section>
       {info.scalars.length > 0 && <Scalars info={info} />}
       {info.buffers.length > 0 && <Buffers dump={dump} info={info} />}
@@ -92,7 +93,7 @@ export function TaskView(props: { dump: number; task: number; query: Record<stri
         <h2>Replay</h2>
         {Object.entries(info.commands).map(([key, text]) => text && <Command key={key} text={text} />)}
       </section>
-      <Trace dump={dump} task={task} shown={traced} />
+      {Trace && <Trace dump={dump} task={task} shown={traced} />}
       {info.sources.length > 0 && (
         <section>
           <h2>Sources</h2>
@@ -185,45 +186,9 @@ function ComparedText(props: { compared: Compared | null }) {
   return (
     <>
       <span class={wrong ? "bad" : ""}>{wrong ? `${count(compared.beyond)} out of tolerance` : compared.agreement}</span>
-      {wrong && compared.max_abs !== null && <div class="dim small">largest error {value(compared.max_abs, 4)}</div>}
+      {wrong && compared.max_abs !== null && compared.max_abs !== 0 && <div class="dim small">largest error {value(compared.max_abs, 4)}</div>}
       {compared.with && <div class="dim small">{compared.with}</div>}
     </>
-  );
-}
-
-/** What is known of a wrong output: worst elements, where they lie, what it looks like. */
-function Closely(props: { dump: number; closer: Closer }) {
-  const { closer } = props;
-  const map = closer.map;
-  const largest = Math.max(1, ...(map?.beyond ?? [0]));
-  return (
-    <div class="closely">
-      {map && map.rows * map.columns > 0 && map.rows * map.columns <= 8192 && (
-        <figure>
-          <svg viewBox={`0 0 ${map.columns} ${map.rows}`} preserveAspectRatio="none" class="map" role="img" aria-label="where elements are wrong">
-            {map.beyond.map((n, i) => (
-              <rect key={i} x={i % map.columns} y={Math.floor(i / map.columns)} width={0.94} height={0.94} class={n > 0 ? "fill-introduced" : "fill-cell"} fill-opacity={n > 0 ? 0.35 + 0.65 * (n / largest) : 1} />
-            ))}
-          </svg>
-          <figcaption class="dim small">output {closer.arg_index}: wrong elements, {map.cell} to a cell</figcaption>
-        </figure>
-      )}
-      <div>
-        {closer.looks_like?.map((like, i) => <p key={i}>{like.text ?? like.evidence}</p>)}
-        <table class="worst">
-          <thead><tr><th>element</th><th class="n">actual</th><th class="n">expected</th></tr></thead>
-          <tbody>
-            {closer.worst.slice(0, 6).map(w => (
-              <tr key={w.index}>
-                <td class="mono"><Link to={{ view: "tensor", dump: props.dump, item: closer.record, query: { element: String(w.index) } }}>[{w.at.join(", ")}]</Link></td>
-                <td class="n mono">{value(w.actual)}</td>
-                <td class="n mono">{value(w.expected)}</td>
-              </tr>
-            ))}
-          </tbody>
-        </table>
-      </div>
-    </div>
   );
 }
 
@@ -286,33 +251,4 @@ function Buffers(props: { dump: number; info: TaskInfo }) {
 
 function dtypeOf(info: TaskInfo, record: number): string | undefined {
   return [...info.before, ...info.after].find(r => r.index === record)?.dtype;
-}
-
-function Trace(props: { dump: number; task: number; shown: boolean }) {
-  const { dump, task, shown } = props;
-  const shell = useShell();
-  const loaded = useLoad(shown ? `${dump}/trace/${task}` : null, shell.generation(dump), () => api.trace(dump, task));
-  const [chosen, setChosen] = useState<number | null>(null);
-  const timeline = loaded.value;
-  const paint = useCallback((slice: number) => (timeline ? `kernel-${timeline.track[slice] % 10}` : "unknown"), [timeline]);
-  return (
-    <section>
-      <h2>Instructions</h2>
-      {!shown && <p><button type="button" onClick={() => amend({ trace: "1" })}>model the timeline <kbd>i</kbd></button> <span class="dim">replays the task from its captured bytes; times are estimates of a cost table</span></p>}
-      {shown && loaded.error && <Failure error={loaded.error} what="This task cannot be traced" />}
-      {shown && !loaded.error && !timeline && <Waiting for="replaying the task" />}
-      {shown && timeline && (
-        <>
-          <div class="traced">
-            <TimelinePicture name="trace" timeline={timeline} paint={paint} chosen={chosen} pick={setChosen} arrows={true} critical={false} range={null} look={() => {}} keys={null} />
-          </div>
-          <p class="dim small">
-            {chosen === null
-              ? `${count(timeline.n)} instructions on ${count(timeline.tracks.length)} pipes, estimated by a static cost table`
-              : `${timeline.labels[timeline.label[chosen]]} on ${timeline.tracks[timeline.track[chosen]].name}: ${time(timeline.begin[chosen])} to ${time(timeline.end[chosen])}`}
-          </p>
-        </>
-      )}
-    </section>
-  );
 }

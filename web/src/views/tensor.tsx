@@ -8,7 +8,7 @@ import { Surface } from "../draw/surface.ts";
 import type { Channel, Scale } from "../draw/tensor-gl.ts";
 import { CHANNELS, TensorGl } from "../draw/tensor-gl.ts";
 import type { Plane, Spot } from "../draw/tensor-model.ts";
-import { elementOf, fitPlane, levelFor, spotOf, TILE, tilesIn, unravel, usualRange } from "../draw/tensor-model.ts";
+import { closeUp, elementOf, fitPlane, levelFor, spotOf, TILE, tilesIn, unravel, usualRange } from "../draw/tensor-model.ts";
 import type { TileKey } from "../draw/tiles.ts";
 import { Tiles } from "../draw/tiles.ts";
 import { useShell } from "../shell/context.ts";
@@ -18,8 +18,8 @@ import { css, useTheme } from "../shell/theme.ts";
 import { bytes, count, shape, value } from "../text.ts";
 import type { TensorInfo } from "../wire/api.ts";
 import { api } from "../wire/api.ts";
+import type { Tile } from "../wire/decode.ts";
 import { useLoad } from "../wire/load.ts";
-import { Histogram } from "./histogram.tsx";
 
 interface Pane {
   name: string;
@@ -79,6 +79,14 @@ function panesOf(dump: number, info: TensorInfo, other: { dump: number; info: Te
   return panes;
 }
 
+/** What can be looked for in a tensor. */
+const SOUGHT = [
+  { key: "e", what: "wrong", about: "next wrong element", words: "wrong element" },
+  { key: "n", what: "nan", about: "next NaN", words: "NaN" },
+  { key: "i", what: "inf", about: "next infinity", words: "infinity" },
+  { key: "u", what: "unwritten", about: "next element nobody wrote", words: "unwritten element" },
+];
+
 const TITLE = 22;
 // Pixels of a cell from which on its value has room.
 const VALUE_WIDE = 52;
@@ -101,6 +109,10 @@ function Shown(props: Props & { info: TensorInfo; other: { dump: number; info: T
   const shell = useShell();
   const theme = useTheme();
   const plane: Plane = info;
+  const Histogram = shell.parts.histogram;
+  const finest = info.finest ?? 0;
+  // A report has a picture of the tensor, not its elements: there is nothing to look for things in.
+  const whole = info.finest === undefined;
   const all = useMemo(() => panesOf(dump, info, other), [dump, info, other]);
   const named = all.find(pane => pane.of === query["of"]) ?? all.find(pane => pane.name === query["of"]);
   const active = named ?? all.find(pane => pane.record === info.index && pane.dump === dump)!;
@@ -148,7 +160,7 @@ function Shown(props: Props & { info: TensorInfo; other: { dump: number; info: T
     const inside = px >= 0 && py >= 0 && px <= size.width && py <= size.height;
     look(zoom(camera.current, size, inside ? px : size.width / 2, inside ? py : size.height / 2, factor, ...limits()));
   };
-  const goNear = () => look({ x: spot.col + 0.5, y: spot.row + 0.5, sx: 64, sy: 22 });
+  const goNear = () => look(closeUp(plane, paneSize(), spot));
   const fitAll = () => {
     clearTimeout(settle.current);
     camera.current = fitPlane(plane, paneSize(), LARGEST);
@@ -183,8 +195,7 @@ function Shown(props: Props & { info: TensorInfo; other: { dump: number; info: T
         shell.say(`${words} at [${(found.index ?? unravel(found.element, info.shape ?? [])).join(", ")}]${from}`);
         moveTo(spotOf(found.element, plane));
         if (!valuesShown(camera.current)) {
-          const place = spotOf(found.element, plane);
-          look({ x: place.col + 0.5, y: place.row + 0.5, sx: 64, sy: 22 });
+          look(closeUp(plane, paneSize(), spotOf(found.element, plane)));
         }
       }
     } catch (error) {
@@ -193,15 +204,26 @@ function Shown(props: Props & { info: TensorInfo; other: { dump: number; info: T
   };
 
   const tileKey = (pane: Pane, level: number, row: number, col: number): TileKey => ({ dump: pane.dump, record: pane.record, of: pane.of, plane: spot.plane, level, row, col });
-  /** The tile of elements that the cursor is in. */
-  const cursorKey = (pane: Pane) => tileKey(pane, 0, Math.floor(spot.row / TILE), Math.floor(spot.col / TILE));
+  /** The finest tile that an element is in. */
+  const finestKey = (pane: Pane, row: number, col: number) => tileKey(pane, finest, Math.floor(row / 2 ** finest / TILE), Math.floor(col / 2 ** finest / TILE));
+  const cellAt = (pane: Pane, row: number, col: number): { tile: Tile; i: number } | null => {
+    const tile = tiles.current?.get(finestKey(pane, row, col))?.tile;
+    const [r, c] = [Math.floor(row / 2 ** finest) % TILE, Math.floor(col / 2 ** finest) % TILE];
+    return !tile || r >= tile.rows || c >= tile.cols ? null : { tile, i: r * tile.cols + c };
+  };
   const valueAt = (pane: Pane, row: number, col: number): { value: number; unwritten: boolean } | null => {
-    const ready = tiles.current?.get(tileKey(pane, 0, Math.floor(row / TILE), Math.floor(col / TILE)));
-    if (!ready?.tile.value) return null;
-    const [r, c] = [row % TILE, col % TILE];
-    if (r >= ready.tile.rows || c >= ready.tile.cols) return null;
-    const i = r * ready.tile.cols + c;
-    return { value: ready.tile.value[i], unwritten: ready.tile.odd[i] >>> 16 > 0 };
+    const cell = cellAt(pane, row, col);
+    return cell?.tile.value ? { value: cell.tile.value[cell.i], unwritten: cell.tile.odd[cell.i] >>> 16 > 0 } : null;
+  };
+  /** What is known of an element: its value, or the range of the cell it is in. */
+  const textAt = (pane: Pane, row: number, col: number): string => {
+    const cell = cellAt(pane, row, col);
+    if (!cell) return tiles.current?.error(finestKey(pane, row, col)) ? "-" : "…";
+    const { tile, i } = cell;
+    if (tile.odd[i] >>> 16 > 0) return "unwritten";
+    if (tile.value) return value(tile.value[i], 9);
+    if (tile.odd[i] & 0xffff) return "NaN or inf";
+    return tile.min[i] === tile.max[i] ? value(tile.min[i], 6) : `${value(tile.min[i], 4)} … ${value(tile.max[i], 4)}`;
   };
 
   const scaleOf = (pane: Pane): Scale => {
@@ -220,7 +242,7 @@ function Shown(props: Props & { info: TensorInfo; other: { dump: number; info: T
     const boxes = layOut(shown.length, s.size);
     gl.current.clear(s.ratio, s.size);
     const wanted: TileKey[] = shown.map(pane => tileKey(pane, plane.levels - 1, 0, 0));
-    const level = levelFor(camera.current, plane.levels);
+    const level = Math.max(finest, levelFor(camera.current, plane.levels));
     shown.forEach((pane, i) => {
       const box = boxes[i];
       const size = { width: box.x1 - box.x0, height: box.y1 - box.y0 };
@@ -241,7 +263,7 @@ function Shown(props: Props & { info: TensorInfo; other: { dump: number; info: T
       }
       words(s, pane, box, size, box2);
     });
-    wanted.push(...all.map(cursorKey));
+    wanted.push(...all.map(pane => finestKey(pane, spot.row, spot.col)));
     tiles.current.want(wanted);
     host.current!.dataset["settled"] = tiles.current.busy ? "no" : "yes";
   };
@@ -334,7 +356,10 @@ function Shown(props: Props & { info: TensorInfo; other: { dump: number; info: T
     } else setNoGl(true);
     const kept = read(query["zoom"]);
     if (kept) camera.current = kept;
-    else if (query["element"] !== undefined || query["row"] !== undefined) camera.current = near(fitPlane(plane, paneSize(), LARGEST), spot);
+    else if (query["element"] !== undefined || query["row"] !== undefined) {
+      const fitted = fitPlane(plane, paneSize(), LARGEST);
+      camera.current = valuesShown(fitted) ? fitted : closeUp(plane, paneSize(), spot);
+    }
     else camera.current = fitPlane(plane, paneSize(), LARGEST);
     return () => {
       clearTimeout(settle.current);
@@ -365,10 +390,7 @@ function Shown(props: Props & { info: TensorInfo; other: { dump: number; info: T
     { keys: ["J", "Shift+ArrowDown"], about: "half a screen down", run: () => by(half().rows, 0) },
     { keys: ["PageDown", "]"], about: "next plane", run: () => moveTo({ ...spot, plane: spot.plane + 1 }) },
     { keys: ["PageUp", "["], about: "previous plane", run: () => moveTo({ ...spot, plane: spot.plane - 1 }) },
-    { keys: ["e"], about: "next wrong element", run: () => void find("wrong", "wrong element") },
-    { keys: ["n"], about: "next NaN", run: () => void find("nan", "NaN") },
-    { keys: ["i"], about: "next infinity", run: () => void find("inf", "infinity") },
-    { keys: ["u"], about: "next element nobody wrote", run: () => void find("unwritten", "unwritten element") },
+    ...(whole ? SOUGHT.map(({ key, what, about, words }) => ({ keys: [key], about, run: () => void find(what, words) })) : []),
     { keys: ["v"], about: "next pane", run: () => amend({ of: nameOf(all[(all.indexOf(active) + 1) % all.length]) }) },
     { keys: ["s"], about: "one pane, or all side by side", run: () => amend({ solo: solo ? "" : "1" }) },
     { keys: ["m"], about: "mean, min, max or largest size of a cell", run: () => amend({ show: cycle(CHANNELS, channel) }) },
@@ -408,16 +430,18 @@ function Shown(props: Props & { info: TensorInfo; other: { dump: number; info: T
           <table class="values">
             <tbody>
               {all.map(pane => {
-                const found = valueAt(pane, spot.row, spot.col);
-                return <tr key={pane.name} class={pane === active ? "chosen" : ""}><td>{pane.name}</td><td class="n mono" data-value={nameOf(pane)}>{found ? (found.unwritten ? "unwritten" : value(found.value, 9)) : "…"}</td></tr>;
+                return <tr key={pane.name} class={pane === active ? "chosen" : ""}><td>{pane.name}</td><td class="n mono" data-value={nameOf(pane)}>{textAt(pane, spot.row, spot.col)}</td></tr>;
               })}
             </tbody>
           </table>
-          <div class="links">
-            {info.reference && <button type="button" class="quiet" onClick={() => void find("wrong", "wrong element")}>next wrong <kbd>e</kbd></button>}
-            <button type="button" class="quiet" onClick={() => void find("nan", "NaN")}>next NaN <kbd>n</kbd></button>
-          </div>
-          {info.histogram && info.histogram.counts.length > 0 && <><h3>Values</h3><Histogram edges={info.histogram.edges} counts={info.histogram.counts} mark={own && !own.unwritten ? own.value : null} /></>}
+          {whole && (
+            <div class="links">
+              {info.reference && <button type="button" class="quiet" onClick={() => void find("wrong", "wrong element")}>next wrong <kbd>e</kbd></button>}
+              <button type="button" class="quiet" onClick={() => void find("nan", "NaN")}>next NaN <kbd>n</kbd></button>
+            </div>
+          )}
+          {finest > 0 && <p class="dim small">The report shows cells of {2 ** finest} × {2 ** finest} elements.</p>}
+          {Histogram && info.histogram && info.histogram.counts.length > 0 && <><h3>Values</h3><Histogram edges={info.histogram.edges} counts={info.histogram.counts} mark={own && !own.unwritten ? own.value : null} /></>}
           {info.statistics && (
             <Facts rows={[
               ["min", <span class="mono">{value(info.statistics.min)}</span>],
@@ -460,10 +484,4 @@ function spotIn(query: Record<string, string>, p: Plane): Spot {
 
 function valuesShown(camera: Camera): boolean {
   return camera.sx >= VALUE_WIDE && camera.sy >= VALUE_TALL;
-}
-
-/** Near enough for values, around a spot. */
-function near(fitted: Camera, spot: Spot): Camera {
-  if (valuesShown(fitted)) return fitted;
-  return { x: spot.col + 0.5, y: spot.row + 0.5, sx: 64, sy: 22 };
 }

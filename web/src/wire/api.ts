@@ -1,8 +1,8 @@
-// What the server answers, and how it is asked. All addresses are relative: the secret part of the page's own
-// address never appears here.
+// What can be asked, and what the answers are.
 
 import { decodeGraph, decodeTasks, decodeTile, decodeTimeline } from "./decode.ts";
 import type { Graph, Tasks, Tile, Timeline } from "./decode.ts";
+import { ask } from "./source.ts";
 
 /** A number, or the name of one that JSON cannot hold. */
 export type Num = number | string;
@@ -61,13 +61,32 @@ export interface Sighting {
   expected: Num;
 }
 
+/** Errors by place, in cells; what is not finite is null. */
+export interface ErrorMap {
+  tensor: [number, number];
+  rows: number;
+  columns: number;
+  beyond: number[];
+  largest: (Num | null)[];
+  cell: number;
+}
+
+/** Numbers about two tensors, as far as the page shows them. */
+export interface Metrics {
+  elements: number;
+  finite: number;
+  nan_both: number;
+  inf_both: number;
+  histogram: { zero: number; decades: { exponent: number; count: number }[] };
+}
+
 export interface Closer {
   arg_index: number;
   record: number;
   dtype: string;
   shape: number[];
   worst: Sighting[];
-  map?: { tensor: [number, number]; rows: number; columns: number; beyond: number[]; largest: Num[]; cell: number } | null;
+  map?: ErrorMap | null;
   looks_like?: LooksLike[];
 }
 
@@ -77,8 +96,18 @@ export interface FirstWrong {
   task_id: string;
   kernel: string;
   verdict: string;
+  /** Why it is not known to have introduced the error. */
+  why?: string;
   downstream: number;
   outputs: Closer[];
+}
+
+export interface Race {
+  tasks: [number, number];
+  /** Kernels and ids of both. */
+  names?: [string, string];
+  how: string;
+  bytes: number;
 }
 
 export interface Report {
@@ -94,7 +123,7 @@ export interface Report {
   tolerances?: string[];
   first_wrong?: FirstWrong[];
   notes?: string[];
-  races?: unknown[];
+  races?: Race[];
   unaligned?: { by: string; here: string[]; there: string[]; partly: unknown[] };
 }
 
@@ -110,6 +139,8 @@ export interface Overview {
   kernels: KernelRow[];
   statistics?: string;
   next: (string | { command: string; why?: string })[];
+  /** What there is to say of tasks, by number. */
+  said?: [number, string][];
   notes: string[];
 }
 
@@ -157,7 +188,7 @@ export interface Compared {
   agreement: string;
   beyond: number;
   max_abs: Num | null;
-  metrics?: Record<string, unknown> | null;
+  metrics?: Metrics | null;
 }
 
 export interface Use {
@@ -202,6 +233,8 @@ export interface TensorInfo extends RecordInfo {
   rows: number;
   cols: number;
   planes: number;
+  /** The lowest level that there are tiles of; the lowest of all unless it is said. */
+  finest?: number;
   reference: { kind: string; with?: string | null; beyond?: number; max_abs?: Num | null } | null;
   task?: number | null;
   sibling?: number | null;
@@ -223,40 +256,7 @@ export interface Live {
   generation: number;
 }
 
-/** What the server said was wrong, and what it says to do. */
-export class Refused extends Error {
-  constructor(message: string, readonly status: number, readonly hint: string | null) {
-    super(message);
-  }
-}
-
-/** Some answers take the server a while; it then says how far it is, and is asked again. */
-const AGAIN_MS = 200;
-
-async function ask(path: string, signal?: AbortSignal): Promise<Response> {
-  let answer: Response;
-  for (;;) {
-    try {
-      answer = await fetch(path, { cache: "no-store", credentials: "omit", ...(signal ? { signal } : {}) });
-    } catch (error) {
-      if (signal?.aborted) throw error;
-      throw new Refused("the server does not answer", 0, "is `argus open` still running? Start it again and open its new address");
-    }
-    if (answer.status !== 202) break;
-    await new Promise(done => setTimeout(done, AGAIN_MS));
-    signal?.throwIfAborted();
-  }
-  if (answer.ok) return answer;
-  let told: { message?: string; hint?: string | null } = {};
-  try {
-    told = (await answer.json()) as typeof told;
-  } catch {
-    // An answer without words: its status has to do.
-  }
-  throw new Refused(told.message ?? `the server answered ${answer.status}`, answer.status, told.hint ?? null);
-}
-
-export async function json<T>(path: string, signal?: AbortSignal): Promise<T> {
+async function json<T>(path: string, signal?: AbortSignal): Promise<T> {
   return (await (await ask(path, signal)).json()) as T;
 }
 
@@ -269,7 +269,6 @@ export const api = {
   overview: (d: number) => json<Overview>(`api/${d}/overview`),
   tasks: (d: number): Promise<Tasks> => binary(`api/${d}/tasks`, decodeTasks),
   graph: (d: number): Promise<Graph> => binary(`api/${d}/graph`, decodeGraph),
-  path: (d: number, t: number) => json<{ way: number[]; inherited: number[] }>(`api/${d}/path/${t}`),
   task: (d: number, t: number) => json<TaskInfo>(`api/${d}/task/${t}`),
   record: (d: number, r: number) => json<TensorInfo>(`api/${d}/record/${r}`),
   tile: (d: number, r: number, plane: number, level: number, row: number, col: number, of: string, signal?: AbortSignal): Promise<Tile> =>

@@ -30,9 +30,14 @@ test("the overview says what ran, what is wrong and what to do", () => visit(ser
   assert.equal(await text(page, ".pill"), "differ");
   assert.match(await text(page, ".list .row"), /add[\s\S]*0x0000000000000000[\s\S]*8192/);
   assert.match(await text(page, ".command code"), /^argus /);
-  const kernels = await page.locator("table tbody tr").allInnerTexts();
+  const kernels = await page.locator("section:has(h2:text('Kernels')) tbody tr").allInnerTexts();
   assert.equal(kernels.length, 2);
   assert.match(kernels.join("\n"), /add_scalar_inplace/);
+  const tasks = await page.locator(".tasks tbody tr").allInnerTexts();
+  assert.equal(tasks.length, 2);
+  assert.match(tasks[0], /0x0000000000000000\s+add\s+introduced the error\s+output 2: 1 out of tolerance/);
+  await page.locator(".tasks input").fill("inherited");
+  await page.waitForFunction(() => document.querySelectorAll(".tasks tbody tr").length === 1);
 }));
 
 test("the keyboard leads from the overview to the wrong element and back", () => visit(server, "#/d0/overview", async page => {

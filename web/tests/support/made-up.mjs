@@ -65,7 +65,6 @@ export function madeUp(n) {
     "api/0/graph": encodeGraph(graph),
     "api/0/timeline": encodeTimeline(line),
     "api/0/overview": { run: {}, verdict: null, judging: "done", statistics: "done", ledger: {}, kernels: [], next: [], notes: [] },
-    [`api/0/path/${wrong}`]: { way: [wrong], inherited: [] },
   };
 }
 

@@ -59,14 +59,16 @@ export async function going(directory) {
   throw new Error("the run could not be stopped in its midst");
 }
 
-/** A dump as the reference writes it in its third format, with as many tasks as wanted in chains, and names. */
-export function referenceDump(directory, tasks, { names = ["load", "multiply", "store"], chains = 64 } = {}) {
+/** A dump as the reference writes it in its third format, with as many tasks as wanted in chains, names, and one tensor for all. */
+export function referenceDump(directory, tasks, { names = ["load", "multiply", "store"], chains = 64, shape = [4] } = {}) {
   const dump = join(directory, "args_dump");
   mkdirSync(dump, { recursive: true });
   const id = t => `0x${t.toString(16).padStart(16, "0")}`;
+  const numel = shape.reduce((product, extent) => product * extent, 1);
+  const strides = shape.map((_, d) => shape.slice(d + 1).reduce((product, extent) => product * extent, 1));
   const record = (t, index, role, stage) => JSON.stringify({
     task_id: id(t), func_id: [t % names.length], arg_index: index, role, stage, kind: "tensor", dtype: "FLOAT32", is_contiguous: true,
-    shape: [4], strides: [1], start_offset: 0, numel: 4, bin_offset: 0, bin_size: 16, truncated: false, overwritten: false,
+    shape, strides, start_offset: 0, numel, bin_offset: 0, bin_size: 4 * numel, truncated: false, overwritten: false,
   });
   const lines = [];
   for (let t = 0; t < tasks; t++) lines.push(record(t, 0, "output", "after_completion"));

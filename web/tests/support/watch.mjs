@@ -2,6 +2,7 @@
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
+import { pathToFileURL } from "node:url";
 import { launch } from "./browser.mjs";
 
 // Chromium's own remark on reading pixels back from software WebGL, when it puts the page together.
@@ -20,8 +21,19 @@ export async function stop() {
   await browser?.close();
 }
 
-/** Opens an address in a page of its own, runs a test in it, and closes it. */
-export async function visit(server, fragment, body, { refused = false, ...options } = {}) {
+/** Opens an address of a server in a page of its own, runs a test in it, and closes it. */
+export function visit(server, fragment, body, options = {}) {
+  const { origin } = new URL(server.url);
+  return watched(`${server.url}${fragment}`, url => url.origin === origin, body, options);
+}
+
+/** The same for a file, which may ask for nothing but itself. */
+export function visitFile(path, fragment, body, options = {}) {
+  const file = pathToFileURL(path).href;
+  return watched(`${file}${fragment}`, url => url.href.split("#")[0] === file, body, options);
+}
+
+async function watched(address, allowed, body, { refused = false, ...options }) {
   const context = await browser.newContext({ viewport: { width: 1280, height: 800 }, colorScheme: "dark", ...options });
   const page = await context.newPage();
   page.setDefaultTimeout(60000);
@@ -37,18 +49,14 @@ export async function visit(server, fragment, body, { refused = false, ...option
     said.push(`dialog: ${dialog.message()}`);
     void dialog.dismiss();
   });
-  const { origin } = new URL(server.url);
-  await context.route("**", route => {
-    const url = route.request().url();
-    if (new URL(url).origin !== origin && !url.startsWith("data:")) {
-      said.push(`request to ${url}`);
-      return route.abort();
-    }
-    const file = /\/(app\.js|app\.css)$/.exec(new URL(url).pathname);
-    return file && DIST ? route.fulfill({ path: join(DIST, file[1]) }) : route.continue();
+  page.on("request", request => {
+    if (!allowed(new URL(request.url())) && !request.url().startsWith("data:")) said.push(`request to ${request.url()}`);
   });
+  if (DIST) {
+    await context.route(/\/(app\.js|app\.css)$/, route => route.fulfill({ path: join(DIST, new URL(route.request().url()).pathname.split("/").pop()) }));
+  }
   try {
-    await page.goto(`${server.url}${fragment}`);
+    await page.goto(address);
     await body(page);
     assert.deepEqual(said, []);
   } catch (error) {

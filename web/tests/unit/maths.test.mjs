@@ -4,8 +4,9 @@ import { format, parse } from "../../src/address.ts";
 import { fit, pan, read, reveal, step, toScreen, toWorld, write, zoom } from "../../src/draw/camera.ts";
 import { beside, closest, consumers, model, nearest, producers, within } from "../../src/draw/graph-model.ts";
 import { elementBytes, ranges } from "../../src/draw/strides.ts";
-import { elementOf, fitPlane, levelFor, spotOf, tilesIn, unravel, usualRange } from "../../src/draw/tensor-model.ts";
+import { closeUp, elementOf, fitPlane, levelFor, spotOf, tilesIn, unravel, usualRange } from "../../src/draw/tensor-model.ts";
 import { across, lowerBound, neighbour, rows, stillGoing } from "../../src/draw/timeline-model.ts";
+import { wayOf } from "../../src/draw/way.ts";
 import { rank, taskTyped } from "../../src/shell/match.ts";
 import { bytes, short, time, value } from "../../src/text.ts";
 
@@ -157,4 +158,23 @@ test("numbers are written for people", () => {
   assert.deepEqual([0.5, 12.34, 1234, 2.5e6, NaN].map(time), ["500 ns", "12.3 µs", "1.23 ms", "2.5 s", "unknown"]);
   assert.deepEqual([1, -0, NaN, -Infinity, 1e-20, 123456789, "unwritten", null].map(v => value(v)), ["1", "-0", "NaN", "-inf", "1e-20", "1.235e8", "unwritten", "-"]);
   assert.deepEqual([9999, 16640, 2500000].map(short), ["9999", "16.6k", "2.5M"]);
+});
+
+test("the way of an error leads from its nearest beginning, along edges that carry values", () => {
+  // 0 -> 1 -> 2 -> 4, 3 -> 2, 5 -> 4 in order only; 0 and 3 introduced an error.
+  const edges = [[0, 1, 0], [1, 2, 0], [2, 4, 1], [3, 2, 0], [5, 4, 2], [4, 6, 0]];
+  const graph = { m: edges.length, from: edges.map(e => e[0]), to: edges.map(e => e[1]), kind: edges.map(e => e[2]) };
+  const verdict = Uint8Array.from([2, 3, 3, 2, 3, 4, 1]);
+  assert.deepEqual(wayOf(graph, verdict, 4), { way: [3, 2, 4], inherited: [] });
+  assert.deepEqual(wayOf(graph, verdict, 1), { way: [0, 1], inherited: [2, 4] });
+  assert.deepEqual(wayOf(graph, verdict, 5), { way: [5], inherited: [] });
+  assert.deepEqual(wayOf(graph, verdict, 6), { way: [], inherited: [] });
+});
+
+test("a close look stays inside its plane", () => {
+  const look = (rows, cols, row, col) => closeUp({ rows, cols, planes: 1, levels: 1 }, { width: 640, height: 220 }, { plane: 0, row, col });
+  assert.deepEqual(look(100, 100, 50, 50), { x: 50.5, y: 50.5, sx: 64, sy: 22 });
+  // Ten columns and ten rows are in sight.
+  assert.deepEqual(look(100, 100, 0, 99), { x: 95, y: 5, sx: 64, sy: 22 });
+  assert.deepEqual(look(4, 6, 0, 0), { x: 3, y: 2, sx: 64, sy: 22 });
 });

@@ -153,3 +153,56 @@ fn a_damaged_payload_is_named_and_the_others_are_shown() {
     assert_eq!(overview["verdict"]["verdict"], "damaged");
     assert_ne!(overview["verdict"]["damaged"], Value::Array(Vec::new()));
 }
+
+/// A dump of the reference with one tensor of bytes, zero but for a few places; the file has a hole where nothing is.
+fn sparse(directory: &std::path::Path, rows: u64, cols: u64, places: &[(u64, u64, u8)]) {
+    use std::os::unix::fs::FileExt;
+    let dump = directory.join("args_dump");
+    std::fs::create_dir_all(&dump).unwrap();
+    let record = json!({
+        "task_id": "0x0000000000000000", "func_id": [0], "arg_index": 0, "role": "output", "stage": "after_completion",
+        "kind": "tensor", "dtype": "UINT8", "is_contiguous": true, "shape": [rows, cols], "strides": [cols, 1],
+        "start_offset": 0, "numel": rows * cols, "bin_offset": 0, "bin_size": rows * cols, "truncated": false,
+        "overwritten": false,
+    });
+    let manifest = json!({
+        "run_dir": "args_dump", "bin_format": { "type": "logical_contiguous", "byte_order": "little_endian" },
+        "dump_args_level": 2, "total_args": 1, "before_dispatch": 0, "after_completion": 1, "input_args": 0,
+        "output_args": 1, "inout_args": 0, "truncated_args": 0, "dropped_records": 0, "dropped_overwrite": 0,
+        "bin_file": "args.bin", "args": [record],
+    });
+    std::fs::write(dump.join("args_dump.json"), manifest.to_string()).unwrap();
+    let file = std::fs::File::create(dump.join("args.bin")).unwrap();
+    file.set_len(rows * cols).unwrap();
+    for &(row, col, value) in places {
+        file.write_all_at(&[value], row * cols + col).unwrap();
+    }
+}
+
+#[test]
+fn a_tile_of_many_elements_is_pending_until_it_is_exact() {
+    let home = tempfile::tempdir().unwrap();
+    // At level 4 the plane has more than a million cells: too many to keep, and a tile of 16 million elements.
+    let (rows, cols) = (16384, 16640);
+    sparse(home.path(), rows, cols, &[(4096, 8192, 200), (4111, 8207, 56), (8191, 12287, 7), (0, 0, 255)]);
+    let server = Server::of(&[home.path()]);
+    let path = "api/0/record/0/tile?level=4&row=1&col=2";
+    assert_eq!(server.get(path).status, 202);
+    while server.get(path).status == 202 {
+        std::thread::sleep(std::time::Duration::from_millis(10));
+    }
+    let found = tile(&server, 0, "level=4&row=1&col=2");
+    assert_eq!((found.rows, found.cols), (256, 256));
+    for at in 0..found.max.len() {
+        // 16 x 16 elements each: the first cell holds two of the places, the last one the third.
+        let wanted = match at {
+            0 => (200.0, 256.0 / 256.0),
+            65535 => (7.0, 7.0 / 256.0),
+            _ => (0.0, 0.0),
+        };
+        assert_eq!(
+            (found.max[at], found.mean[at], found.min[at], found.counts[at]),
+            (wanted.0, wanted.1, 0.0, 0)
+        );
+    }
+}

@@ -5,10 +5,14 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::fs;
+use std::io::Read;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-use serde_json::Value;
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD;
+use flate2::read::DeflateDecoder;
+use serde_json::{Value, json};
 
 use crate::tool::argus_in;
 
@@ -385,33 +389,70 @@ fn the_page_holds_the_findings_and_nothing_from_elsewhere() {
     let ended = argus_in(home.path(), "find bad --html report.html");
     assert_eq!(ended.code, 1);
     let page = fs::read_to_string(home.path().join("report.html")).unwrap();
-    assert!(!page.contains("http://") && !page.contains("https://") && !page.contains("@REPORT@"));
-    let (_, rest) = page.split_once("id=\"data\">").unwrap();
+    assert!(!page.contains("http://") && !page.contains("https://") && !page.contains("@ANSWERS@"));
+    let (objects, columns) = answers(&page);
+    let verdict = &objects["api/0/overview"]["verdict"];
+    assert_eq!(verdict["verdict"], "differ");
+    assert_eq!(verdict["first_wrong"][0]["kernel"], "mul");
+    assert_eq!(verdict["counts"]["introduced"], 1);
+    // Every task is there, and the wrong output with what it should be.
+    let tasks = &columns["api/0/tasks"];
+    assert_eq!((&tasks[..4], &tasks[8..12]), (&b"ATSK"[..], &5u32.to_le_bytes()[..]));
+    let record = verdict["first_wrong"][0]["outputs"][0]["record"].as_u64().unwrap();
+    let info = &objects[format!("api/0/record/{record}")];
+    assert_eq!((&info["rows"], &info["cols"], &info["finest"]), (&json!(16), &json!(1024), &json!(2)));
+    let tile = |of: &str| {
+        let path = format!("api/0/record/{record}/tile?plane=0&level=2&row=0&col=0&of={of}");
+        let bytes = &columns[&path];
+        assert_eq!((&bytes[..4], &bytes[8..16]), (&b"ATIL"[..], &[4, 0, 0, 0, 0, 1, 0, 0][..]));
+        let numbers = bytes[16..].chunks_exact(4).map(|raw| f32::from_le_bytes(raw.try_into().unwrap()));
+        numbers.collect::<Vec<f32>>()
+    };
+    // Least, most and mean of 4 x 256 cells: nothing that is finite differs.
+    let (value, reference, difference) = (tile("value"), tile("reference"), tile("difference"));
+    let finite = 0..3 * 1024;
+    let differ = finite.clone().filter(|&at| value[at] != reference[at]).count();
+    assert!(differ <= 3, "one cell at most: {differ}");
+    assert!(finite.clone().all(|at| difference[at] == 0.0));
+    assert!(finite.clone().any(|at| reference[at] != 0.0));
+}
+
+/// What a page holds: objects, and columns, by the path they answer.
+fn answers(page: &str) -> (Value, BTreeMap<String, Vec<u8>>) {
+    let (_, rest) = page.split_once("id=\"answers\">").unwrap();
     let (data, _) = rest.split_once("</script>").unwrap();
+    assert!(!data.contains('<'));
     let data: Value = serde_json::from_str(data).unwrap();
-    assert_eq!(data["verdict"], "differ");
-    assert_eq!(data["first_wrong"][0]["kernel"], "mul");
-    assert_eq!(data["counts"]["introduced"], 1);
+    let unpacked = |text: &Value| {
+        let packed = STANDARD.decode(text.as_str().unwrap()).unwrap();
+        let mut bytes = Vec::new();
+        DeflateDecoder::new(&packed[..]).read_to_end(&mut bytes).unwrap();
+        bytes
+    };
+    let columns = data["columns"].as_object().unwrap().iter();
+    let columns = columns.map(|(path, packed)| (path.clone(), unpacked(packed))).collect();
+    (serde_json::from_slice(&unpacked(&data["objects"])).unwrap(), columns)
 }
 
 #[test]
 fn the_page_survives_names_that_look_like_markup_and_is_as_open_as_other_files() {
     let home = tempfile::tempdir().unwrap();
-    let name = "a</script><!--<script>&\"@REPORT@";
+    let name = "a</script><!--<script>&\"@ANSWERS@";
     argus_in(home.path(), &format!("run vector_example --dump-tensor -o {name} --inject mul:nan"));
     assert_eq!(argus_in(home.path(), &format!("find {name} --html report.html")).code, 1);
     let page = fs::read_to_string(home.path().join("report.html")).unwrap();
-    let (_, rest) = page.split_once("id=\"data\">").unwrap();
-    let (data, _) = rest.split_once("</script>").unwrap();
-    assert!(!data.contains('<'));
-    let data: Value = serde_json::from_str(data).unwrap();
-    assert_eq!(data["dump"], format!("{name}/tensor_dump"));
+    let title = name.replace('&', "&amp;").replace('<', "&lt;");
+    let (_, last) = title.rsplit_once('/').unwrap();
+    assert!(page.contains(&format!("<title>{last} · differ</title>")), "{}", &page[..800]);
+    let (objects, _) = answers(&page);
+    assert_eq!(objects["api/session"]["dumps"][0]["directory"], format!("{name}/tensor_dump"));
     // Every element is counted once.
-    let histogram = &data["first_wrong"][0]["outputs"][0]["histogram"];
-    assert_eq!(histogram["not_finite"], 1);
-    assert_eq!(histogram["zero"], 16383);
-    let compared = data["first_wrong"][0]["compared"][0].as_str().unwrap();
-    assert!(compared.starts_with("output argument 2: 1 element out of tolerance"), "{compared}");
+    let task = objects["api/0/overview"]["verdict"]["first_wrong"][0]["index"].as_u64().unwrap();
+    let metrics = &objects[format!("api/0/task/{task}")]["compared"]["outputs"][0]["metrics"];
+    assert_eq!((&metrics["elements"], &metrics["finite"]), (&json!(16384), &json!(16383)));
+    assert_eq!(metrics["histogram"]["zero"], 16383);
+    let said = &objects["api/0/overview"]["said"][0];
+    assert_eq!((&said[0], said[1].as_str()), (&json!(task), Some("output 2: 1 out of tolerance")));
     fs::write(home.path().join("plain"), "").unwrap();
     let mode = |name: &str| fs::metadata(home.path().join(name)).unwrap().permissions().mode();
     assert_eq!(mode("report.html"), mode("plain"));

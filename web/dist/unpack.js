@@ -1,0 +1,1 @@
+"use strict";(()=>{function n(t){let e=Uint8Array.from(atob(t),o=>o.charCodeAt(0));return new Blob([e]).stream().pipeThrough(new DecompressionStream("deflate-raw"))}new Response(n(document.getElementById("packed").textContent)).text().then(t=>{let e=document.createElement("script");e.textContent=t,document.body.append(e)});})();
