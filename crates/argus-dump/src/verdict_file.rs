@@ -4,6 +4,7 @@
 //! show it without doing the work again. It is a note, not a part of the dump: a file that is missing or cannot be
 //! understood means that no verdict is known.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
 
@@ -15,8 +16,8 @@ use crate::DUMP_DIRECTORY;
 pub const VERDICT_FILE: &str = "verdict.json";
 
 const SCHEMA: &str = "argus-verdict-1";
-/// A verdict is a few lines; more is something else.
-const LARGEST: u64 = 64 << 10;
+/// A verdict is a few lines, and a line for each task that is not clean; more is something else.
+const LARGEST: u64 = 64 << 20;
 
 /// What a command last said.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
@@ -32,6 +33,12 @@ pub struct LastVerdict {
     pub kernel: Option<String>,
     /// When it was said, in local time.
     pub at: String,
+    /// What the output of the first wrong task looks like.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub looks_like: Option<String>,
+    /// Ids of tasks by what is said of them, the clean ones left out. A run says nothing of single tasks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tasks: Option<BTreeMap<String, Vec<String>>>,
 }
 
 impl LastVerdict {

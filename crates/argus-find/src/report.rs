@@ -7,6 +7,8 @@
 
 mod listing;
 
+use std::collections::BTreeMap;
+
 use argus_abi::Kind;
 use argus_dump::LastVerdict;
 use argus_dump::read::{Dump, Ending, Record};
@@ -101,7 +103,14 @@ impl<T> Report<T> {
     /// What a listing keeps of it.
     pub fn last_verdict(&self) -> LastVerdict {
         let first = self.first_wrong.first();
+        let mut tasks: BTreeMap<String, Vec<String>> = BTreeMap::new();
+        for task in self.tasks.iter().filter(|task| task.verdict != Verdict::Clean.name()) {
+            tasks.entry(task.verdict.to_owned()).or_default().push(task.id.clone());
+        }
+        let looks = first.and_then(|first| first.outputs.iter().find_map(|output| output.looks_like.first()));
         LastVerdict {
+            looks_like: looks.map(|finding| format!("{}: {}", finding.pattern, finding.evidence)),
+            tasks: Some(tasks),
             task_id: first.map(|first| first.id.clone()),
             kernel: first.map(|first| first.kernel.clone()),
             ..LastVerdict::new("find", self.verdict.name())

@@ -40,7 +40,11 @@ impl Colours {
 
     /// The colour of a dot; shades have none.
     pub fn colour(self, dot: Dot, signed: bool) -> Color {
-        let (red, green, blue) = rgb(dot, signed);
+        self.of_rgb(rgb(dot, signed))
+    }
+
+    /// The nearest colour that there is.
+    pub fn of_rgb(self, (red, green, blue): (u8, u8, u8)) -> Color {
         match self {
             Colours::True => Color::Rgb(red, green, blue),
             Colours::Indexed => Color::Indexed(nearest(red, green, blue)),

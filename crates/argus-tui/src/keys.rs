@@ -29,6 +29,10 @@ pub enum Action {
     Hunt,
     /// To the next one in another record.
     HuntBeyond,
+    /// To the next task that is wrong, or the one before.
+    Wrong {
+        next: bool,
+    },
     Mode,
     /// So many planes on.
     Outer(i64),
@@ -49,6 +53,7 @@ pub const HELP: &[(&str, &str)] = &[
     ("/", "search tasks by id or kernel; n N: next, previous match"),
     ("&", "show only tasks that match; nothing typed: all"),
     ("f F", "find the next NaN or Inf of the whole dump; F: in another record"),
+    ("w W", "next, previous task that a search found wrong"),
     ("m", "next mode: values, heat map, histogram, statistics"),
     ("[ ]", "previous, next plane of a tensor with more than two dimensions"),
     ("b", "in/out argument: the other stage, then after minus before, then back"),
@@ -69,6 +74,7 @@ pub const SHORT: &[(&str, &str)] = &[
     ("&", "filter"),
     ("[ ]", "plane"),
     ("b", "before/after"),
+    ("w", "wrong task"),
 ];
 
 /// What a key means; while a text is typed, letters are letters.
@@ -110,6 +116,8 @@ pub fn action(key: KeyEvent, typing: bool) -> Option<Action> {
         KeyCode::Char('N') => Some(Action::PreviousMatch),
         KeyCode::Char('f') => Some(Action::Hunt),
         KeyCode::Char('F') => Some(Action::HuntBeyond),
+        KeyCode::Char('w') => Some(Action::Wrong { next: true }),
+        KeyCode::Char('W') => Some(Action::Wrong { next: false }),
         KeyCode::Char('m') => Some(Action::Mode),
         KeyCode::Char('[') => Some(Action::Outer(-1)),
         KeyCode::Char(']') => Some(Action::Outer(1)),

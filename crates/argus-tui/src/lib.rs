@@ -15,6 +15,7 @@
 //! | module | subject |
 //! |---|---|
 //! | `source` | where records come from |
+//! | `verdicts` | what a search said of each task |
 //! | `index` | tasks, and which records are theirs |
 //! | `tensor` | the numbers of a record, whatever is wrong with them |
 //! | `grid` | values in rows and columns |
@@ -43,6 +44,7 @@ mod tensor;
 mod terminal;
 #[cfg(test)]
 mod tests;
+mod verdicts;
 mod view;
 mod work;
 

@@ -4,6 +4,8 @@ use argus_abi::{TaskId, TaskState};
 use argus_dump::LastVerdict;
 use argus_dump::read::{Dump, Ending, PayloadError, Record};
 
+use crate::verdicts::Verdicts;
+
 /// Something with records and payloads that several threads may read.
 pub trait Source: Send + Sync {
     /// Number of records.
@@ -33,6 +35,8 @@ pub struct About {
     pub ending: &'static str,
     /// What a command last said of the dump.
     pub verdict: Option<String>,
+    /// What a search last said of its tasks.
+    pub verdicts: Option<Verdicts>,
     /// What must be known before anything is believed.
     pub notes: Vec<String>,
 }
@@ -89,7 +93,9 @@ impl Source for Dump {
                 notes.push(format!("{count} {what}"));
             }
         }
-        let verdict = LastVerdict::read(self.directory()).map(|verdict| verdict.to_string());
-        About { title, ending, verdict, notes }
+        let last = LastVerdict::read(self.directory());
+        let verdict = last.as_ref().map(ToString::to_string);
+        let verdicts = last.as_ref().and_then(Verdicts::new);
+        About { title, ending, verdict, verdicts, notes }
     }
 }

@@ -22,6 +22,7 @@ use crate::layout::{Layout, Pane};
 use crate::nonfinite::{Hunt, Spot};
 use crate::source::{About, Source};
 use crate::tensor::{Subject, Tensor};
+use crate::verdicts::Verdict;
 use crate::work::{Finding, Marks, Wish};
 
 /// Findings that are remembered; then all are forgotten and found again as they are needed.
@@ -233,6 +234,16 @@ impl State {
 
     pub fn state_of(&self, task: usize) -> Option<TaskState> {
         if self.states == Some(true) { self.source.state(self.index.id(task)) } else { None }
+    }
+
+    /// What a search said of a task; `None` if there was none.
+    pub fn verdict(&self, task: usize) -> Option<Verdict> {
+        self.about.verdicts.as_ref().map(|verdicts| verdicts.of(self.index.id(task)))
+    }
+
+    /// What there is to say of the selected task.
+    pub fn verdict_sentence(&self) -> Option<String> {
+        self.about.verdicts.as_ref()?.sentence(self.index.id(self.task()))
     }
 
     pub fn marks(&self, task: usize) -> Marks {

@@ -16,6 +16,7 @@ use crate::colours::Colours;
 use crate::keys::SHORT;
 use crate::layout::{Pane, PaneArea};
 use crate::state::State;
+use crate::verdicts::Verdict;
 
 /// Draws everything.
 pub fn draw(state: &State, frame: &mut Frame<'_>) {
@@ -36,11 +37,12 @@ pub fn draw(state: &State, frame: &mut Frame<'_>) {
 #[derive(Clone, Copy)]
 struct Look {
     coloured: bool,
+    colours: Colours,
 }
 
 impl Look {
     fn new(colours: Colours) -> Look {
-        Look { coloured: colours != Colours::Shades }
+        Look { coloured: colours != Colours::Shades, colours }
     }
 
     fn tint(self, colour: Color) -> Style {
@@ -50,6 +52,12 @@ impl Look {
     /// NaN, Inf, damage.
     fn alarm(self) -> Style {
         self.tint(Color::Red).add_modifier(Modifier::BOLD)
+    }
+
+    /// A task's verdict, in the colour that the page gives it.
+    fn verdict(self, verdict: Verdict) -> Style {
+        let style = Style::new().fg(self.colours.of_rgb(verdict.rgb()));
+        if verdict.is_wrong() { style.add_modifier(Modifier::BOLD) } else { style }
     }
 
     /// What should be read once.
@@ -127,6 +135,10 @@ fn status(state: &State, look: Look, area: Rect, frame: &mut Frame<'_>) {
         Line::styled(format!("looking for NaN and Inf: {looked_at} of {all} records; Esc stops"), look.note())
     } else if !state.message.is_empty() {
         Line::styled(state.message.as_str(), look.note())
+    } else if let Some(sentence) = state.verdict_sentence() {
+        let task = state.index.id(state.task());
+        let style = state.verdict(state.task()).map_or(look.note(), |verdict| look.verdict(verdict));
+        Line::from(vec![Span::raw(format!("{task} ")), Span::styled(sentence, style)])
     } else if let Some(note) = state.about.notes.first() {
         let more = match state.about.notes.len() {
             1 => String::new(),

@@ -76,6 +76,7 @@ impl State {
             Action::PreviousMatch => self.search(false),
             Action::Hunt => return self.start_hunt(false),
             Action::HuntBeyond => return self.start_hunt(true),
+            Action::Wrong { next } => self.wrong(next),
             Action::Mode => self.mode = self.mode.next(),
             Action::Outer(planes) => {
                 self.sheet.plane = self.sheet.plane.saturating_add_signed(planes);
@@ -85,6 +86,19 @@ impl State {
             Action::Type(_) | Action::Erase | Action::Quit => {}
         }
         None
+    }
+
+    /// To the next wrong task of the list, or the one before, around its end.
+    fn wrong(&mut self, next: bool) {
+        let Some(verdicts) = &self.about.verdicts else {
+            self.message = "nobody has judged the tasks of this dump yet".to_owned();
+            return;
+        };
+        let wrong = |row: &usize| verdicts.of(self.index.id(self.task_in(*row))).is_wrong();
+        match self.around(next).find(wrong) {
+            Some(row) => self.select_task(|cursor, _| cursor.at = row),
+            None => self.message = "no task of this dump is known to be wrong".to_owned(),
+        }
     }
 
     fn typed(&mut self, action: Action) {
@@ -198,18 +212,22 @@ impl State {
     }
 
     /// To the next task that matches, or the previous one; behind the end from the start.
+    /// Every row of the list once, around its end; the selected one last.
+    fn around(&self, forward: bool) -> impl Iterator<Item = usize> + use<> {
+        let (at, count) = (self.tasks.at, self.task_count());
+        (1..=count).map(move |turn| match forward {
+            true => (at + turn) % count,
+            false => (at + count - turn) % count,
+        })
+    }
+
     fn search(&mut self, forward: bool) {
         if self.search.is_empty() {
             self.message = "nothing to search for: type / and a task id or a kernel's name".to_owned();
             return;
         }
-        let count = self.task_count();
         let matcher = self.index.matcher(&self.search);
-        let row = |turn: usize| match forward {
-            true => (self.tasks.at + turn) % count,
-            false => (self.tasks.at + count - turn) % count,
-        };
-        let found = (1..=count).map(row).find(|&row| matcher.matches(self.task_in(row)));
+        let found = self.around(forward).find(|&row| matcher.matches(self.task_in(row)));
         match found {
             Some(row) => self.select_task(|cursor, _| cursor.at = row),
             None => self.message = format!("no task has '{}' in its id or kernels", self.search),

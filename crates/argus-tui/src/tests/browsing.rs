@@ -1,10 +1,15 @@
 //! Keys and what they show.
 
+use std::collections::BTreeMap;
+
 use argus_abi::{DType, Role, Stage};
+use argus_dump::LastVerdict;
 use argus_dump::read::Record;
 use argus_facts::FuncIds;
+use ratatui::style::Color;
 
 use super::rig::{Memory, Rig, f32s, record, scalar};
+use crate::colours::Colours;
 use crate::layout::Pane;
 
 /// Two kernels, three tasks; the second has an in/out argument and a scalar, the third NaN and Inf.
@@ -256,13 +261,60 @@ fn no_size_and_no_mode_is_too_small() {
     );
 }
 
+/// A search that found the first task of [`small`] wrong.
+fn judged() -> Memory {
+    let of =
+        |verdict: &str, ids: &[&str]| (verdict.to_owned(), ids.iter().map(|&id| id.to_owned()).collect());
+    let verdict = LastVerdict {
+        task_id: Some("0x0000000000000001".to_owned()),
+        kernel: Some("QK".to_owned()),
+        looks_like: Some("one element: [0, 2] is 2.5".to_owned()),
+        tasks: Some(BTreeMap::from([
+            of("introduced", &["0x0000000000000001"]),
+            of("inherited", &["0x0000000000000002"]),
+        ])),
+        ..LastVerdict::new("find", "differ")
+    };
+    Memory { verdict: Some(verdict), ..small() }
+}
+
 #[test]
 fn the_last_verdict_is_in_the_first_line() {
-    let mut memory = small();
-    memory.verdict = Some("find: differ, first at QK 0x0000000000000001".to_owned());
-    let text = Rig::new(memory, 100, 22).text();
+    let text = Rig::new(judged(), 100, 22).text();
     let first = text.lines().next().unwrap();
     assert_eq!(first, "argus tui  find: differ, first at QK 0x0000000000000001  memory  5 records  complete");
+}
+
+#[test]
+fn tasks_have_their_verdicts_in_the_words_and_colours_of_the_page() {
+    let mut rig = Rig::new(judged(), 120, 22);
+    assert_eq!(rig.line(">0x"), ">0x0000000000000001 introduced QK");
+    assert_eq!(rig.line("0x0000000000000002"), "0x0000000000000002 inherited  softmax");
+    assert_eq!(rig.line("0x0000000100000003"), "0x0000000100000003 clean      QK NaN Inf p");
+    assert!(
+        rig.text()
+            .contains("0x0000000000000001 introduced the error; looks like one element: [0, 2] is 2.5\n")
+    );
+    // The colour of the verdict, from its first letter on.
+    let colour = |rig: &mut Rig, row: u16| rig.buffer()[(21, row)].fg;
+    assert_eq!(colour(&mut rig, 2), Color::Rgb(0xf0, 0x47, 0x3d));
+    assert_eq!(colour(&mut rig, 3), Color::Rgb(0xc0, 0x7f, 0x22));
+    rig.press("j");
+    assert!(rig.text().contains("0x0000000000000002 inherited the error\n"));
+    rig.press("w");
+    assert_eq!(rig.state.task(), 0);
+    // Without colours and without room the signs remain.
+    let mut narrow = Rig::coloured(judged(), 80, 22, Colours::Shades);
+    assert_eq!(narrow.line(">0x"), ">0x0000000000000001 ! QK");
+    assert_eq!(narrow.line("0x0000000000000002"), "0x0000000000000002 ~ softm…");
+    let mut clean = small();
+    clean.verdict = Some(LastVerdict { tasks: Some(BTreeMap::new()), ..LastVerdict::new("find", "agree") });
+    let mut rig = Rig::new(clean, 120, 22);
+    rig.press("w");
+    assert_eq!(rig.state.message, "no task of this dump is known to be wrong");
+    let mut rig = Rig::new(small(), 120, 22);
+    rig.press("W");
+    assert_eq!(rig.state.message, "nobody has judged the tasks of this dump yet");
 }
 
 #[test]

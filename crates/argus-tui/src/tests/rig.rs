@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 use argus_abi::{DType, Kind, MAX_DIMS, Role, Stage, TaskId, TaskState};
+use argus_dump::LastVerdict;
 use argus_dump::read::{PayloadError, Record, Scalar};
 use argus_facts::FuncIds;
 use ratatui::Terminal;
@@ -18,6 +19,7 @@ use crate::keys;
 use crate::nonfinite;
 use crate::source::{About, Source};
 use crate::state::{Effect, State};
+use crate::verdicts::Verdicts;
 use crate::view;
 use crate::work::grant;
 
@@ -28,7 +30,7 @@ pub struct Memory {
     pub payloads: Vec<Vec<u8>>,
     pub names: Vec<&'static str>,
     pub notes: Vec<String>,
-    pub verdict: Option<String>,
+    pub verdict: Option<LastVerdict>,
     /// Questions for a record.
     pub asked: AtomicUsize,
 }
@@ -129,7 +131,8 @@ impl Source for Memory {
         About {
             title: "memory".to_owned(),
             ending: "complete",
-            verdict: self.verdict.clone(),
+            verdict: self.verdict.as_ref().map(ToString::to_string),
+            verdicts: self.verdict.as_ref().and_then(Verdicts::new),
             notes: self.notes.clone(),
         }
     }

@@ -15,6 +15,7 @@ const MARKS: &[(&str, &str)] = &[
     ("part", "captured from a task that had not completed"),
     ("bad", "a payload is truncated, overwritten or cannot be read"),
     ("?", "too large to be looked through for a mark"),
+    ("! ~ x ?", "begins an error, inherited it, damaged, not judged"),
     ("done run wait", "completed, dispatched only, never dispatched"),
 ];
 

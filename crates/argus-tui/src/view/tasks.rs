@@ -1,16 +1,21 @@
-//! The list of tasks: id, state, kernels, marks.
+//! The list of tasks: id, state, verdict, kernels, marks.
 
 use argus_abi::TaskState;
 use ratatui::Frame;
+use ratatui::style::Style;
 use ratatui::text::{Line, Span};
 
 use super::{Look, border, counted, cut, focused, put};
 use crate::layout::{Pane, PaneArea};
 use crate::state::State;
+use crate::verdicts::Verdict;
 use crate::work::Marks;
 
 /// In narrower panes kernels and marks are worth more than states.
 const STATE: usize = 32;
+/// In narrower panes a verdict is a sign, and in those that are not much wider it stands instead of the state.
+const VERDICT: usize = 42;
+const BOTH: usize = 56;
 /// So much of the kernels is always there; rather marks are cut off.
 const KERNELS: usize = 6;
 
@@ -37,13 +42,19 @@ pub fn draw(state: &State, look: Look, place: PaneArea, frame: &mut Frame<'_>) {
         let task = state.task_in(at);
         let marks = marks(state.marks(task));
         let mut fixed = state.index.id(task).to_string();
-        if state.states != Some(false) && width >= STATE {
+        let judged = state.verdict(task);
+        let has_room = width >= if judged.is_some() { BOTH } else { STATE };
+        if state.states != Some(false) && has_room {
             let word = state.state_of(task).map_or("", short_state);
             fixed.push_str(&format!(" {word:<4}"));
         }
         fixed.push(' ');
+        let verdict = judged.map_or_else(String::new, |verdict| match width >= VERDICT {
+            true => format!("{:<1$} ", verdict.short(), Verdict::WIDTH),
+            false => format!("{} ", verdict.sign()),
+        });
         let kernels = state.index.kernels(task);
-        let rest = width.saturating_sub(1 + fixed.len());
+        let rest = width.saturating_sub(1 + fixed.len() + verdict.len());
         let room = rest.saturating_sub(if marks.is_empty() { 0 } else { marks.len() + 1 });
         let room = room.max(kernels.chars().count().min(KERNELS));
         let kernels = cut(kernels, room);
@@ -51,6 +62,7 @@ pub fn draw(state: &State, look: Look, place: PaneArea, frame: &mut Frame<'_>) {
         let mut line = Line::from(vec![
             Span::raw(sign),
             Span::raw(fixed),
+            Span::styled(verdict, judged.map_or_else(Style::new, |verdict| look.verdict(verdict))),
             Span::raw(format!("{kernels:<room$}")),
             Span::raw(if marks.is_empty() { "" } else { " " }),
             Span::styled(marks, look.alarm()),

@@ -279,9 +279,19 @@ fn the_picture_in_the_documentation_is_what_the_browser_shows() {
     let heat = session.until("a heat map", |screen| screen.contains("[heat map]") && screen.contains('▒'));
     session.press("q");
     assert_eq!(session.end().0, Some(0));
+    let home = recorded("paged_attention --case CaseSmall1 --skip-golden --inject PV:0:nan");
+    assert_eq!(argus_in(home.path(), "find run").code, 1);
+    let (mut session, _) = Session::start(home.path(), "vt100", 120, 30);
+    session.until("verdicts", |screen| screen.contains("introduced PV"));
+    session.press("w\t\x1b[B\x1b[B\t");
+    let judged = session.until("the wrong tensor", |screen| {
+        screen.contains("┏ after output 2") && screen.contains("looks like NaN") && screen.contains("NaN 1")
+    });
+    session.press("q");
+    assert_eq!(session.end().0, Some(0));
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/tui.txt");
     let documented = std::fs::read_to_string(&path).unwrap_or_default();
-    let shown = format!("{values}\n{heat}");
+    let shown = format!("{values}\n{heat}\n{judged}");
     assert!(documented == shown, "{} should be:\n{shown}", path.display());
 }
 
