@@ -3,6 +3,8 @@
 //   node bench/frames.mjs            a made-up run of 100,000 tasks: the page alone
 //   node bench/frames.mjs DUMP       a dump, by the tool that ARGUS_BIN names: times count from the command
 //
+// `argus run web/bench/many --skip-golden --dump-tensor` captures a run of 100,096 tasks.
+//
 // Prints figures; judges nothing.
 
 import { execFileSync } from "node:child_process";
