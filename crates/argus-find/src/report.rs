@@ -99,13 +99,32 @@ impl<T> Report<T> {
             earlier.is_some_and(|said| said.command == "run" && !PASSED.contains(&&said.verdict[..]));
         !failed || !matches!(self.verdict, Overall::Agree | Overall::Unjudged)
     }
+}
 
-    /// What a listing keeps of it.
+/// The tasks of a report, however they are kept: id and verdict of each.
+pub trait TaskVerdicts {
+    fn verdicts(&self) -> impl Iterator<Item = (String, &str)>;
+}
+
+impl TaskVerdicts for Vec<TaskReport> {
+    fn verdicts(&self) -> impl Iterator<Item = (String, &str)> {
+        self.iter().map(|task| (task.id.clone(), task.verdict))
+    }
+}
+
+impl TaskVerdicts for Listing<'_> {
+    fn verdicts(&self) -> impl Iterator<Item = (String, &str)> {
+        self.iter().map(|line| (line.id.to_string(), line.verdict))
+    }
+}
+
+impl<T: TaskVerdicts> Report<T> {
+    /// What a listing of runs keeps of it.
     pub fn last_verdict(&self) -> LastVerdict {
         let first = self.first_wrong.first();
         let mut tasks: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        for task in self.tasks.iter().filter(|task| task.verdict != Verdict::Clean.name()) {
-            tasks.entry(task.verdict.to_owned()).or_default().push(task.id.clone());
+        for (id, verdict) in self.tasks.verdicts().filter(|(_, verdict)| *verdict != Verdict::Clean.name()) {
+            tasks.entry(verdict.to_owned()).or_default().push(id);
         }
         let looks = first.and_then(|first| first.outputs.iter().find_map(|output| output.looks_like.first()));
         LastVerdict {

@@ -54,16 +54,17 @@ impl Findings {
             fields.remove("tasks");
             fields.remove("edges");
         }
-        let reports = tasks.into_iter().filter_map(|task| Some((index(&task.id)? as u32, task)));
-        let reports: FxHashMap<u32, TaskReport> = reports.collect();
+        let mut reports = FxHashMap::default();
         let mut verdicts = vec![0; table.len()];
         let mut said = Vec::new();
-        for (&task, report) in &reports {
-            verdicts[task as usize] = number(report.verdict);
-            let words = words(report);
+        for report in tasks {
+            let Some(task) = index(&report.id) else { continue };
+            verdicts[task] = number(report.verdict);
+            let words = words(&report);
             if !words.is_empty() && report.verdict != "clean" {
-                said.push((task, words));
+                said.push((task as u32, words));
             }
+            reports.insert(task as u32, report);
         }
         // Tasks where errors begin must not be lost among thousands that have them from there.
         let begins = |task: u32| !matches!(verdicts[task as usize], 2 | 4);

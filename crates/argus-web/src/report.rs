@@ -192,10 +192,10 @@ fn gravest(findings: &Findings) -> Vec<usize> {
         0 => 3,
         _ => 4,
     };
-    let close =
-        |task: usize| !findings.firsts.get(&(task as u32)).is_some_and(|first| !first.outputs.is_empty());
+    let distant =
+        |task: usize| findings.firsts.get(&(task as u32)).is_none_or(|first| first.outputs.is_empty());
     let mut tasks: Vec<usize> = (0..findings.verdicts.len()).collect();
-    tasks.sort_by_key(|&task| (close(task), rank(task), task));
+    tasks.sort_by_key(|&task| (distant(task), rank(task), task));
     tasks.truncate(TASKS);
     tasks
 }

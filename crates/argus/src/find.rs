@@ -155,7 +155,7 @@ pub fn diff(args: &DiffArgs) -> Result<ExitCode, Failure> {
 }
 
 /// Writes beside the dump what was found, for listings and the browser.
-fn keep_verdict<T>(found: &Report<T>, dump: &Dump) {
+fn keep_verdict(found: &Report<Listing<'_>>, dump: &Dump) {
     if found.replaces(LastVerdict::read(dump.directory()).as_ref()) {
         output::keep_verdict(&found.last_verdict(), dump.directory());
     }
