@@ -96,7 +96,7 @@ pub enum Making {
 }
 
 impl Pyramids {
-    /// What was asked for. If nobody has asked before, it is for the caller to make it: then the second is true.
+    /// What was asked for. The first caller has to make it: for it the second is true.
     pub fn get(&self, key: Key, elements: u64) -> (Making, bool) {
         let mut kept = self.kept.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(at) = kept.iter().position(|(known, _)| *known == key) {
@@ -131,7 +131,7 @@ impl Pyramids {
         }
     }
 
-    /// Forgets what nobody makes any more.
+    /// Forgets what is no longer being made.
     pub fn forget(&self, key: Key) {
         self.kept.lock().unwrap_or_else(PoisonError::into_inner).retain(|(known, _)| *known != key);
     }

@@ -20,7 +20,7 @@ pub mod kind {
     pub const END: u8 = 7;
 }
 
-/// Bits that the writer adds to [`ArgumentRecord::flags`]; the low four and the highest are those of
+/// Bits that the writer adds to [`ArgumentHead::flags`]; the low four and the highest are those of
 /// [`argus_abi::capture::argument_flags`].
 pub mod marks {
     pub const CHECKSUM: u8 = 0x10;

@@ -40,7 +40,7 @@ fn a_kernel_returns_and_leaves_what_its_task_waits_for() {
         rig.memory.write(out + 16, &word.to_le_bytes()).unwrap();
         assert_eq!(condition.holds().unwrap(), holds, "{word}");
     }
-    // Who waits in vain is told what for, with the line that asked for it.
+    // A task that waits in vain is named with what it waits for and the line that asked for it.
     rig.memory.write(out + 16, &1i32.to_le_bytes()).unwrap();
     let line = text.lines().position(|line| line.contains("save_expected")).unwrap() + 1;
     let told = condition.to_string();

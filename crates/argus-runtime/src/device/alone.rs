@@ -51,7 +51,7 @@ impl Device {
             let (kernels, crew) = (kernels.clone(), Crew::new(this.clone()));
             Scheduler::new(cores, kernels, Vec::new(), vec![None], Arc::clone(&stop), crew, None)
         });
-        // Who would have notified it is not there.
+        // The task that would have notified it is not there.
         scheduler.deferrals.ignore();
         let started = Instant::now();
         let Alone { id, launch, args } = task;

@@ -21,7 +21,7 @@ const SPINS: u32 = 64;
 const YIELDS: u32 = 2;
 /// No wake-up is ever lost, so this only bounds the damage of a mistake.
 const LONGEST_SLEEP: Duration = Duration::from_millis(50);
-/// Nobody rings when a word in memory changes, so who waits for one looks again after this.
+/// No bell rings when a word in memory changes: a thread that waits for one looks again after this.
 const BETWEEN_LOOKS: Duration = Duration::from_micros(50);
 
 pub struct Crew {

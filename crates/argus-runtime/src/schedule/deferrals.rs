@@ -16,7 +16,7 @@ pub struct Deferrals {
     held: Mutex<Vec<Held>>,
     /// How many there are: asked so often that one look must do.
     count: AtomicUsize,
-    /// Nobody is there to wait for.
+    /// The task runs alone: there is no other that would notify it.
     ignored: AtomicBool,
 }
 
@@ -45,7 +45,7 @@ impl Deferrals {
         self.count() == 0
     }
 
-    /// Relaxed: who has to know of a task learns of it by its core's report, which comes later.
+    /// Relaxed: a thread that has to know of a task learns of it by its core's report, which comes later.
     pub fn count(&self) -> usize {
         self.count.load(Ordering::Relaxed)
     }

@@ -91,7 +91,7 @@ impl State {
     /// To the next wrong task of the list, or the one before, around its end.
     fn wrong(&mut self, next: bool) {
         let Some(verdicts) = &self.about.verdicts else {
-            self.message = "nobody has judged the tasks of this dump yet".to_owned();
+            self.message = "the tasks of this dump have not been judged yet".to_owned();
             return;
         };
         let wrong = |row: &usize| verdicts.of(self.index.id(self.task_in(*row))).is_wrong();

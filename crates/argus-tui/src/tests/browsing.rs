@@ -314,7 +314,7 @@ fn tasks_have_their_verdicts_in_the_words_and_colours_of_the_page() {
     assert_eq!(rig.state.message, "no task of this dump is known to be wrong");
     let mut rig = Rig::new(small(), 120, 22);
     rig.press("W");
-    assert_eq!(rig.state.message, "nobody has judged the tasks of this dump yet");
+    assert_eq!(rig.state.message, "the tasks of this dump have not been judged yet");
 }
 
 #[test]

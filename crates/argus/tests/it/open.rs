@@ -243,7 +243,7 @@ fn a_second_user_of_the_machine_gets_neither_the_secret_nor_the_socket() {
     assert_eq!(as_another("grep", &["-rlF", "-f", "-", &place], &secret).0, "");
     let environment = format!("/proc/{}/environ", child.id());
     assert!(as_another("cat", &[&environment], "").1.contains("Permission denied"));
-    // The port is everyone's, and answers nobody without the secret.
+    // Everyone can reach the port; without the secret it answers no one.
     let port = address.split([':', '/']).nth(4).unwrap();
     let asked = "exec 3<>/dev/tcp/127.0.0.1/$0; printf 'GET /%s/api/session HTTP/1.1\\r\\nHost: localhost\\r\\nConnection: close\\r\\n\\r\\n' $1 >&3; cat <&3";
     let answer = as_another("bash", &["-c", asked, port, &"0".repeat(32)], "").0;
