@@ -22,7 +22,7 @@
 //! let expected = Expectation::Against(Side { dump: &good, tasks: &good_tasks });
 //!
 //! let findings = search(subject, &expected, Options::default(), |_task| {});
-//! let report = report(subject, &expected, &findings);
+//! let report = report(subject, &expected, findings);
 //! assert_eq!(report.verdict, Overall::Agree);
 //! assert!(report.first_wrong.is_empty(), "no task introduced an error");
 //! # Ok::<(), Box<dyn std::error::Error>>(())
