@@ -171,13 +171,16 @@ fn leaves_records(run: &Path, whole: &BTreeMap<Key, u128>) -> bool {
     any
 }
 
-/// No command takes a dump whose journal has no end for a whole one, or its end for right.
+/// No command takes a dump whose journal has no end for a whole one, or its end for right. A run that was killed behind its
+/// manifest has every record: it is not sound, but its tasks can be judged.
 fn claims_nothing(dump: &Path) {
-    for (command, code) in [("verify", 1), ("find", 2)] {
+    let listed = dump.join("tensor_dump.json").exists();
+    let judged: &[(&str, i32)] = if listed { &[] } else { &[("find", 2)] };
+    for (command, code) in [("verify", 1)].iter().chain(judged) {
         let ended = Command::new(cargo_bin!("argus")).arg(command).arg(dump).output().unwrap();
         let told = String::from_utf8_lossy(&ended.stdout);
         let why = String::from_utf8_lossy(&ended.stderr);
-        assert_eq!(ended.status.code(), Some(code), "{command}: {told}{why}");
+        assert_eq!(ended.status.code(), Some(*code), "{command}: {told}{why}");
         assert!(!told.contains("SOUND") && !told.contains("AGREE"), "{command}: {told}");
         assert!(!told.contains("the end result agrees"), "{command}: {told}");
     }
