@@ -4,7 +4,7 @@
 //! commands print with `--json`, and columns of numbers where there are many.
 //!
 //! Guarantees:
-//! - Nobody gets an answer without the token in the address, and no other page in a browser gets one at all (`gate`).
+//! - No request gets an answer without the token in the address, and no other page in a browser gets one at all (`gate`).
 //! - Nothing that a client sends becomes a path: dumps, tasks and records are numbers.
 //! - Nothing is written but the layout of a large graph, beside its dump.
 //! - Memory is bounded: connections, headers, answers that wait for slow readers, and everything that is kept.

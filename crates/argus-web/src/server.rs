@@ -109,7 +109,7 @@ struct SocketFile(PathBuf);
 
 impl Drop for SocketFile {
     fn drop(&mut self) {
-        // Whoever took it away first wanted the same.
+        // Another process may have removed it first, which is as good.
         let _ = std::fs::remove_file(&self.0);
     }
 }
@@ -188,7 +188,7 @@ pub fn serve(
         Ok(ended)
     });
     session.stop();
-    // What is being computed for nobody is not waited for.
+    // Results that no client asks for any more are not waited for.
     runtime.shutdown_background();
     ended
 }
@@ -204,7 +204,7 @@ async fn listen(place: &Place) -> Result<Listener, ServeError> {
     }
 }
 
-/// A socket that nobody else can reach from its first moment: it is bound in a directory of its own, which is closed to others
+/// A socket that no other user can reach from its first moment: it is bound in a directory of its own, which is closed to others
 /// while it is empty, and gets its name when its mode is 0600.
 fn socket(path: &Path) -> Result<Listener, ServeError> {
     let failed = |source: io::Error| ServeError::Socket { path: path.to_path_buf(), source };

@@ -21,7 +21,7 @@ use crate::live;
 use crate::server::ServeError;
 use crate::shown::Shown;
 
-/// Why a dump could not be opened, in the words of whoever tried.
+/// Why a dump could not be opened, in the words of the code that tried.
 #[derive(Clone, Debug, Error)]
 #[error("{0}")]
 pub struct Unopened(pub String);

@@ -92,7 +92,7 @@ impl Crew {
         }
     }
 
-    /// Called when nothing moves although there is work: kernels may wait for other cores without anybody knowing. More
+    /// Called when nothing moves although there is work: kernels may wait for other cores in ways that the scheduler cannot see. More
     /// threads than cores are of no use.
     pub fn reinforce(&self, cores: usize) {
         if self.hired.load(Ordering::Relaxed) <= cores {
