@@ -5,6 +5,11 @@ use std::ops::Range;
 use argus_abi::DType;
 use argus_facts::number::{Number, element, is_unwritten, number};
 
+/// Elements that are decoded before they are summed up; a power of two, as sizes of cells are.
+const BLOCK: u64 = 512;
+/// Elements that are summed up at once.
+const LANES: usize = 8;
+
 /// Some elements, summed up.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Cell {
@@ -23,20 +28,41 @@ impl Cell {
     pub const EMPTY: Cell =
         Cell { min: f32::INFINITY, max: f32::NEG_INFINITY, sum: 0.0, finite: 0, alarming: 0, unwritten: 0 };
 
-    #[inline]
-    pub fn add(&mut self, value: f64, unwritten: bool) {
-        if value.is_finite() {
-            // The nearest f32; one that is out of its range is as far as it goes.
-            let near = (value as f32).clamp(f32::MIN, f32::MAX);
-            self.min = self.min.min(near);
-            self.max = self.max.max(near);
-            self.sum += value;
-            self.finite += 1;
-        } else if unwritten {
-            self.unwritten += 1;
-        } else {
-            self.alarming += 1;
+    /// Adds those that are finite, and tells how many they are. Without a branch, and with sums of their own for
+    /// elements next to each other, so that several are added at once.
+    fn add_finite(&mut self, values: &[f64]) -> usize {
+        let (mut min, mut max) = ([f64::INFINITY; LANES], [f64::NEG_INFINITY; LANES]);
+        let (mut sum, mut count) = ([0.0; LANES], [0.0; LANES]);
+        let mut add = |lane: usize, value: f64| {
+            let finite = value.abs() <= f64::MAX;
+            let or = |other: f64| if finite { value } else { other };
+            let (low, high) = (or(f64::INFINITY), or(f64::NEG_INFINITY));
+            min[lane] = if low < min[lane] { low } else { min[lane] };
+            max[lane] = if high > max[lane] { high } else { max[lane] };
+            sum[lane] += or(0.0);
+            count[lane] += if finite { 1.0 } else { 0.0 };
+        };
+        let (groups, rest) = values.as_chunks::<LANES>();
+        for group in groups {
+            (0..LANES).for_each(|lane| add(lane, group[lane]));
         }
+        rest.iter().enumerate().for_each(|(lane, value)| add(lane, *value));
+        let finite: f64 = count.iter().sum();
+        if finite > 0.0 {
+            // The nearest f32; one that is out of its range is as far as it goes.
+            let near = |value: f64| (value as f32).clamp(f32::MIN, f32::MAX);
+            self.min = self.min.min(near(min.into_iter().fold(f64::INFINITY, f64::min)));
+            self.max = self.max.max(near(max.into_iter().fold(f64::NEG_INFINITY, f64::max)));
+            self.sum += sum.iter().sum::<f64>();
+            self.finite = self.finite.saturating_add(finite as u32);
+        }
+        finite as usize
+    }
+
+    /// Counts an element that is not finite.
+    fn add_other(&mut self, unwritten: bool) {
+        let count = if unwritten { &mut self.unwritten } else { &mut self.alarming };
+        *count = count.saturating_add(1);
     }
 
     pub fn join(&mut self, other: &Cell) {
@@ -79,55 +105,61 @@ impl Elements<'_> {
         Some((difference(value, other), unwritten))
     }
 
-    /// Calls `each` with the numbers of some elements, until they end.
-    fn row(&self, elements: Range<u64>, each: impl FnMut(u64, f64, bool)) {
+    /// The numbers of some elements, into the beginning of `into`; fewer behind the end.
+    fn decode<'b>(&self, elements: Range<u64>, into: &'b mut [f64]) -> &'b [f64] {
         // The common types with their decoding unrolled; all through the one that there is.
-        match (self.dtype, self.minus) {
-            (DType::F32, None) => walk::<4>(DType::F32, self.payload, elements, each),
-            (DType::F16, None) => walk::<2>(DType::F16, self.payload, elements, each),
-            (DType::Bf16, None) => walk::<2>(DType::Bf16, self.payload, elements, each),
-            (DType::I32, None) => walk::<4>(DType::I32, self.payload, elements, each),
-            (DType::I8, None) => walk::<1>(DType::I8, self.payload, elements, each),
-            _ => self.look_up(elements, each),
-        }
-    }
-
-    fn look_up(&self, elements: Range<u64>, mut each: impl FnMut(u64, f64, bool)) {
-        for index in elements {
-            let Some((value, unwritten)) = self.get(index) else { return };
-            each(index, value, unwritten);
-        }
+        let count = match (self.dtype, self.minus) {
+            (DType::F32, None) => unrolled::<4>(DType::F32, self.payload, elements, into),
+            (DType::F16, None) => unrolled::<2>(DType::F16, self.payload, elements, into),
+            (DType::Bf16, None) => unrolled::<2>(DType::Bf16, self.payload, elements, into),
+            (DType::I32, None) => unrolled::<4>(DType::I32, self.payload, elements, into),
+            (DType::I8, None) => unrolled::<1>(DType::I8, self.payload, elements, into),
+            _ => {
+                let known = elements.map_while(|index| self.get(index));
+                into.iter_mut().zip(known).map(|(into, (value, _))| *into = value).count()
+            }
+        };
+        &into[..count]
     }
 
     /// Adds the elements of a row to the cells they belong to; `size` elements make a cell.
     pub fn add_row(&self, elements: Range<u64>, size: u64, cells: &mut [Cell]) {
-        let start = elements.start;
-        let shift = size.trailing_zeros();
-        self.row(elements, |index, value, unwritten| {
-            if let Some(cell) = cells.get_mut(((index - start) >> shift) as usize) {
-                cell.add(value, unwritten);
+        let mut block = [0.0; BLOCK as usize];
+        // A block is decoded at once: part of a large cell, or some small ones.
+        for start in elements.clone().step_by(BLOCK as usize) {
+            let known = self.decode(start..elements.end.min(start + BLOCK), &mut block);
+            let mut at = start;
+            for part in known.chunks(size.min(BLOCK) as usize) {
+                let Some(cell) = cells.get_mut(((at - elements.start) / size) as usize) else { return };
+                let finite = cell.add_finite(part);
+                if finite < part.len() {
+                    let all = (at..at + part.len() as u64).filter_map(|index| self.get(index));
+                    all.filter(|(value, _)| !value.is_finite())
+                        .for_each(|(_, unwritten)| cell.add_other(unwritten));
+                }
+                at += part.len() as u64;
             }
-        });
+        }
     }
 }
 
-/// Elements of a type whose size is known when this is compiled.
+/// Decodes elements of a type whose size is known when this is compiled; how many there were.
 #[inline(always)]
-fn walk<const SIZE: usize>(
+fn unrolled<const SIZE: usize>(
     dtype: DType,
     payload: &[u8],
     elements: Range<u64>,
-    mut each: impl FnMut(u64, f64, bool),
-) {
+    into: &mut [f64],
+) -> usize {
     let byte =
         |index: u64| usize::try_from(index).unwrap_or(usize::MAX).saturating_mul(SIZE).min(payload.len());
-    let bytes = &payload[byte(elements.start)..byte(elements.end)];
-    for (index, raw) in elements.zip(bytes.chunks_exact(SIZE)) {
+    let (raw, _) = payload[byte(elements.start)..byte(elements.end)].as_chunks::<SIZE>();
+    for (into, raw) in into.iter_mut().zip(raw) {
         let mut bits = [0; 8];
         bits[..SIZE].copy_from_slice(raw);
-        let value = number(dtype, u64::from_le_bytes(bits));
-        each(index, value.as_f64(), is_unwritten(dtype, value));
+        *into = number(dtype, u64::from_le_bytes(bits)).as_f64();
     }
+    raw.len()
 }
 
 /// How far one number is from another. Equal ones differ by nothing, also if they are not finite.

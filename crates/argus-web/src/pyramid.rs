@@ -309,10 +309,24 @@ mod tests {
             if (r >> place.level, c >> place.level) == (place.row * TILE + row, place.col * TILE + col)
                 && let Some((value, unwritten)) = elements.get(place.plane * planes.elements + index)
             {
-                cell.add(value, unwritten);
+                add(&mut cell, value, unwritten);
             }
         }
         cell
+    }
+
+    fn add(cell: &mut Cell, value: f64, unwritten: bool) {
+        if value.is_finite() {
+            let near = (value as f32).clamp(f32::MIN, f32::MAX);
+            cell.min = cell.min.min(near);
+            cell.max = cell.max.max(near);
+            cell.sum += value;
+            cell.finite += 1;
+        } else if unwritten {
+            cell.unwritten += 1;
+        } else {
+            cell.alarming += 1;
+        }
     }
 
     fn same(one: &Cell, other: &Cell) -> bool {
