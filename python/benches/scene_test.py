@@ -69,12 +69,12 @@ def measure(repetitions: int, dump: int) -> tuple[list[float], list[float]]:
     worker = Worker(level=2, device_id=0, platform="a2a3sim", runtime=cls._st_runtime)
     worker.init()
     case, flags = cls.CASES[0], Flags(dump=dump)
-    cls()._run_case(worker, "a2a3sim", case, flags)
+    cls()._st_run_case(worker, "a2a3sim", case, flags)
     cpu_times, wall_times = [], []
     for _ in range(repetitions):
         clock.cpu = clock.wall = 0.0
         cpu, wall = processor_time(), time.perf_counter()
-        cls()._run_case(worker, "a2a3sim", case, flags)
+        cls()._st_run_case(worker, "a2a3sim", case, flags)
         cpu_times.append(processor_time() - cpu - clock.cpu)
         wall_times.append(time.perf_counter() - wall - clock.wall)
     worker.close()

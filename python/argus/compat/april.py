@@ -81,7 +81,7 @@ def scene(golden_path: Path, kernels: Path) -> Any:
         def compute_golden(self, args: TaskArgsBuilder, params: dict[str, Any]) -> None:
             compute({spec.name: spec.value for spec in args.specs}, params)
 
-        def _signature(self, args: TaskArgsBuilder) -> Sequence[Any]:
+        def _st_signature(self, args: TaskArgsBuilder) -> Sequence[Any]:
             unknown = [name for name in outputs if name not in args.tensor_names()]
             if unknown:
                 raise ValueError(f"__outputs__ names '{unknown[0]}'; the tensors are {', '.join(args.tensor_names())}")

@@ -14,7 +14,7 @@ from typing import Any, Iterable
 VARIABLE = "ARGUS_GENERATION"
 GENERATIONS = ("april", "june", "august")
 #: Names of ``simpler_setup`` and ``simpler.task_interface`` that only one generation has.
-_AUGUST_NAMES = ("TensorArg", "SceneTestLevel", "scene_level", "TensorArgType", "CallableHandle")
+_AUGUST_NAMES = ("TensorArg", "SceneTestLevel", "scene_level", "CallableHandle")
 _JUNE_NAMES = ("ContinuousTensor", "RunTiming")
 
 _last = "june"

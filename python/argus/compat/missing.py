@@ -5,6 +5,8 @@ Test files import them at their head beside names that work, so importing one is
 
 from __future__ import annotations
 
+import importlib
+import importlib.machinery
 import sys
 from types import ModuleType
 from typing import Any
@@ -34,6 +36,11 @@ def attribute(module: str, name: str) -> Any:
     """The answer of a module's ``__getattr__``: a class for every public name."""
     if name.startswith("_") or not name[:1].isalpha():
         raise AttributeError(f"module '{module}' has no attribute '{name}'")
+    whole = f"{module}.{name}"
+    places = getattr(sys.modules.get(module), "__path__", None)
+    if places and importlib.machinery.PathFinder.find_spec(whole, places) is not None:
+        # `from simpler import worker` asks the package before it imports the file.
+        return importlib.import_module(whole)
     return placeholder(module, name)
 
 

@@ -71,7 +71,7 @@ def check(answer: Any, generation: str) -> None:
     if code == DEPENDENCY_OVERFLOW and generation == "august":
         code, code_name = DEP_POOL_OVERFLOW, "DEP_POOL_OVERFLOW"
     what = "run" if generation == "august" else "run_prepared"
-    field = "sched_error_code" if code == 100 else "orch_error_code"
+    field = "sched_error_code" if code >= 100 else "orch_error_code"
     if answer["code"] is not None:
         both = {"orch_error_code": 0, "sched_error_code": 0, field: code}
         codes = " ".join(f"{name}={value}" for name, value in both.items())
@@ -109,6 +109,6 @@ def spans(
             more += "".join(f" {key}={value}" for key, value in attributes.items())
         say(
             "timing",
-            f"run: [STRACE] v=1 pid={pid} tid={tid} inv={number + 1} hid=0 depth={depth} name={name} "
+            f"run: [STRACE] v=1 pid={pid} tid={tid} inv={number} hid=0 depth={depth} name={name} "
             f"ts={start} dur={max(duration, 1)}{more}",
         )

@@ -49,7 +49,7 @@ def pytest_addoption(parser: Any) -> None:
 @pytest.hookimpl(tryfirst=True)
 def pytest_load_initial_conftests(early_config: Any, parser: Any, args: list[str]) -> None:
     """Puts an empty module in the place of the checkout's own conftest files."""
-    places = [Path(argument.partition("::")[0]).resolve() for argument in args if not argument.startswith("-")]
+    places = [Path(os.path.abspath(argument.partition("::")[0])) for argument in args if not argument.startswith("-")]
     found = [path for path in places if path.exists()] or [Path.cwd()]
     checkout.remember(found[0] if found[0].is_dir() else found[0].parent)
     if not any(argument.startswith("--import-mode") for argument in args) and _share_names(found):
@@ -58,10 +58,12 @@ def pytest_load_initial_conftests(early_config: Any, parser: Any, args: list[str
         early_config.option.importmode = "importlib"
         args.append("--import-mode=importlib")
     for place in found:
-        above = [directory / "conftest.py" for directory in (place, *place.parents)]
-        for path in (*above, *(place.rglob("conftest.py") if place.is_dir() else ())):
-            if path.is_file() and _is_of_a_checkout(path) and not early_config.pluginmanager.has_plugin(str(path)):
-                early_config.pluginmanager.register(types.ModuleType("argus_no_conftest"), name=str(path))
+        # Also through a symbolic link: pytest asks for the name that was typed.
+        for root in dict.fromkeys((place, place.resolve())):
+            above = [directory / "conftest.py" for directory in (root, *root.parents)]
+            for path in (*above, *(root.rglob("conftest.py") if root.is_dir() else ())):
+                if path.is_file() and _is_of_a_checkout(path) and not early_config.pluginmanager.has_plugin(str(path)):
+                    early_config.pluginmanager.register(types.ModuleType("argus_no_conftest"), name=str(path))
 
 
 def _share_names(places: list[Path]) -> bool:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import itertools
 import mmap
 import os
 import tempfile
@@ -18,6 +19,9 @@ from argus.compat.generation import remember
 from simpler.task_interface import MAX_REGISTERED_CALLABLE_IDS, CallConfig, ChipCallable, RunTiming
 
 from argus import _native
+
+#: Runs are counted over all chips of the process: its log is one.
+_numbers = itertools.count(1)
 
 
 class OrchestrationImage:
@@ -93,7 +97,6 @@ class ChipWorker:
         self.host_dlopen_count = 0
         self.run_stream_set_create_count = 0
         self._epoch = 0
-        self._runs = 0
         self._active: NativeRun | None = None
         self._memory = [ctypes.create_string_buffer(64) for _ in range(2 * self.runtime_slot_count + 1)]
         self._used_slots: set[int] = set()
@@ -165,6 +168,9 @@ class ChipWorker:
         if found.runs == 0 and not found.is_host_built and found.generation != "august":
             self.aicpu_dlopen_count += 1
         found.runs += 1
+        if attributes is None:
+            # A run without a lease takes the first slot.
+            self._used_slots.add(0)
         self.run_stream_set_create_count = 1
         began = time.monotonic_ns()
         tensors = [] if args is None else [args.tensor(index) for index in range(args.tensor_count())]
@@ -184,8 +190,7 @@ class ChipWorker:
         plan.write(answer)
         done = time.monotonic_ns()
         if found.generation == "august":
-            outcome.spans((began, bound, ended, done), answer, self._runs, plan.slot_windows(), attributes or {})
-        self._runs += 1
+            outcome.spans((began, bound, ended, done), answer, next(_numbers), plan.slot_windows(), attributes or {})
         plan.close()
         outcome.check(answer, found.generation)
         return RunTiming(max(done - began, answer["device_ns"]), max(answer["device_ns"], 1))

@@ -304,6 +304,8 @@ class CallConfig:
                 raise ValueError("output_prefix must be shorter than 1024 bytes")
         elif own in ("block_dim", "aicpu_thread_num", "enable_l2_swimlane", "enable_dump_tensor", "enable_pmu"):
             value = int(value)
+            if own == "enable_dump_tensor":
+                value = min(max(value, 0), 3)
             if value < 0:
                 raise ValueError(f"{name} must not be negative")
         self._values[own] = value

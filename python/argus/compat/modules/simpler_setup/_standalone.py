@@ -143,7 +143,7 @@ def run_case(cls: Any, case: dict[str, Any], worker: Any, options: Any, flags: F
     lead = f"{name} " if august else ""
     test = cls()
     try:
-        test._run_case(worker, options.platform, case, flags)
+        test._st_run_case(worker, options.platform, case, flags)
     except Exception as error:  # noqa: BLE001: any failure of a test is its result
         print(f"{lead}FAILED: {error}", flush=True)
         place = _raised_at(error)

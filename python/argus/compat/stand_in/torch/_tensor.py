@@ -121,6 +121,14 @@ def _is_basic(index: Any) -> builtins.bool:
     return all(part is None or part is Ellipsis or isinstance(part, (builtins.int, np.integer, slice)) for part in parts)
 
 
+def _with_ellipsis(index: Any) -> Any:
+    """A basic index that means memory of the tensor, also where it means one element, never a copy of it."""
+    if not _is_basic(index):
+        return index
+    parts = index if isinstance(index, tuple) else (index,)
+    return parts if builtins.any(part is Ellipsis for part in parts) else (*parts, Ellipsis)
+
+
 class Tensor:
     """An array with an element type of torch's."""
 
@@ -300,17 +308,12 @@ class Tensor:
     # Parts
 
     def __getitem__(self, index: Any) -> Tensor:
-        index = _plain_index(index)
-        if _is_basic(index):
-            # With an ellipsis a single element is memory of the tensor, not a copy.
-            parts = index if isinstance(index, tuple) else (index,)
-            index = parts if builtins.any(part is Ellipsis for part in parts) else (*parts, Ellipsis)
-        return stored(self._store[index], self.dtype)
+        return stored(self._store[_with_ellipsis(_plain_index(index))], self.dtype)
 
     def __setitem__(self, index: Any, value: Any) -> None:
         values = number(value, value.dtype) if isinstance(value, Tensor) else np.asarray(value)
         with np.errstate(all="ignore"):
-            self._store[_plain_index(index)] = self.dtype.encode(values)
+            self._store[_with_ellipsis(_plain_index(index))] = self.dtype.encode(values)
 
     def reshape(self, *shape: Any) -> Tensor:
         return stored(self._store.reshape(shape_of(shape)), self.dtype)
