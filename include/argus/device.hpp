@@ -5,6 +5,7 @@
 #include <type_traits>
 
 #include "argus/bound.hpp"
+#include "common/platform_config.h"
 
 // Kernels may have given these other meanings before they include a header.
 #undef __aicore__
@@ -140,7 +141,9 @@ inline int64_t get_block_num() { return 1; }
 inline int64_t get_coreid() { return 0; }
 inline int64_t get_subblockid() { return argus::core->sub_block_id; }
 inline int64_t get_subblockdim() { return 1; }
-inline uint64_t get_sys_cnt() { return argus::engine->clock(argus::core); }
+inline uint64_t get_sys_cnt() {
+    return argus::engine->clock(argus::core) / (1000000000 / PLATFORM_PROF_SYS_CNT_FREQ);
+}
 
 // Words of global memory past the caches, which no simulated core has. A value becomes the word's type.
 template <typename V, typename T>

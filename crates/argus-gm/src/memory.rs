@@ -128,6 +128,16 @@ impl GlobalMemory {
         Ok(Window { start: allocation.base, end: allocation.base + allocation.len, allocation })
     }
 
+    /// A window that holds nothing, for an address that may be given and never followed: each access through it is to no
+    /// allocation.
+    pub fn no_window(&self) -> Result<Window, MemoryError> {
+        let region = Region::fresh(0)?;
+        let base = region.base().as_ptr() as usize as u64;
+        let (updates, freed) = (Mutex::new(()), AtomicBool::new(true));
+        let allocation = Allocation { base, len: 0, _region: region, updates, freed };
+        Ok(Window { start: base, end: base, allocation: Arc::new(allocation) })
+    }
+
     /// Base and length of the allocation that holds `addr`.
     pub fn allocation_of(&self, addr: u64) -> Option<Buffer> {
         self.find(addr).map(|allocation| Buffer { addr: allocation.base, len: allocation.len })
@@ -231,6 +241,7 @@ impl Window {
     fn check(&self, addr: u64, len: u64) -> Result<(), MemoryError> {
         match addr.checked_add(len) {
             Some(end) if addr >= self.start && end <= self.end => Ok(()),
+            _ if self.allocation.len == 0 => Err(MemoryError::NoSuchAddress { addr, len }),
             _ => Err(MemoryError::OutOfRange { addr, len, start: self.start, end: self.end }),
         }
     }
@@ -314,6 +325,16 @@ mod tests {
         assert!(window.write(buffer.addr + 8, &[1; 16]).is_ok());
         assert!(window.write(buffer.addr + 7, &[1]).is_err());
         assert!(window.write(buffer.addr + 23, &[1, 1]).is_err());
+    }
+
+    #[test]
+    fn no_window_holds_nothing() {
+        let window = GlobalMemory::new().no_window().unwrap();
+        for addr in [0, 8, window.start(), u64::MAX] {
+            assert!(!window.holds(addr));
+            let refused = window.read(addr, &mut [0]);
+            assert_eq!(refused, Err(MemoryError::NoSuchAddress { addr, len: 1 }));
+        }
     }
 
     /// Stores of less than a word leave the bytes beside them to the code that writes those at the same time.

@@ -11,6 +11,7 @@ use std::ffi::{CStr, c_char};
 use std::fmt;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::path::Path;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
 use std::time::Instant;
 
@@ -111,7 +112,6 @@ struct Running<'a> {
     /// Why an instruction did not complete; the first reason counts.
     fault: Option<Fault>,
     panic: Option<Box<dyn Any + Send>>,
-    started: Option<Instant>,
 }
 
 impl Running<'_> {
@@ -144,7 +144,7 @@ impl Kernel for LoadedKernel {
 
         core.tolerate_ub_up_to(SIMULATED_UB);
         let seen = abi::Core { sub_block_id: core.sub_block_id(), reserved: 0 };
-        let mut running = Running { seen, core, fault: None, panic: None, started: None };
+        let mut running = Running { seen, core, fault: None, panic: None };
         let mut message = [0; MESSAGE];
         // SAFETY: `call` came from an object of our version. `running` and `slots` outlive the call, and nothing else
         // uses them before it returns; the object keeps neither pointer beyond that. No exception leaves `call`.
@@ -222,14 +222,10 @@ extern "C" fn complete_when(
     running.answer(result)
 }
 
-/// Slot `clock` of the table. It starts when the kernel first looks at it.
-extern "C" fn clock(core: *mut abi::Core) -> u64 {
-    if core.is_null() {
-        return 0;
-    }
-    // SAFETY: as in `issue`.
-    let running = unsafe { &mut *core.cast::<Running<'_>>() };
-    running.started.get_or_insert_with(Instant::now).elapsed().as_nanos() as u64
+/// Slot `clock` of the table. All kernels of the process count from one moment, so that their times compare.
+extern "C" fn clock(_: *mut abi::Core) -> u64 {
+    static START: OnceLock<Instant> = OnceLock::new();
+    START.get_or_init(Instant::now).elapsed().as_nanos() as u64
 }
 
 /// Slot `show_tile` of the table: only debuggers call it.

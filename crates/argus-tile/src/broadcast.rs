@@ -199,6 +199,9 @@ impl Memory {
     fn check_cyclic(&mut self, name: &'static str, src: &Tile, dst: &Tile) -> KernelResult {
         self.check(name, src, &[Space::Vec])?;
         check_type(name, src, dst.dtype)?;
+        if dst.region().elements() == 0 {
+            return Ok(());
+        }
         check_region(name, src, dst.valid_rows as usize, 1)?;
         if src.valid_cols == 0 {
             let text = "there is no valid column to repeat";

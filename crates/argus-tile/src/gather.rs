@@ -61,9 +61,10 @@ impl Core {
             caller,
             |core| {
                 let memory = &mut core.memory;
-                for (name, tile) in [("dst", dst), ("src", src), ("idx", idx), ("tmp", tmp)] {
+                for (name, tile) in [("dst", dst), ("src", src), ("idx", idx)] {
                     memory.check(name, tile, &[Space::Vec])?;
                 }
+                memory.check_scratch("tmp", tmp)?;
                 check_type("src", src, dst.dtype)?;
                 if !matches!(idx.dtype, DType::I32 | DType::U32) {
                     let text = format!("indices are 32-bit integers, not {}", idx.dtype);
@@ -78,7 +79,7 @@ impl Core {
                     .writes("dst", dst)
                     .reads("src", src)
                     .reads("idx", idx)
-                    .reads("tmp", tmp)
+                    .scratch("tmp", tmp)
                     .work(repeats(dst, dst.region(), dst.dtype.size()))
             },
         )

@@ -215,9 +215,8 @@ impl Core {
         let kept = self.near.iter_mut().find(|kept| kept.as_ref().is_some_and(|window| window.holds(addr)));
         let window = match kept.and_then(Option::take) {
             Some(window) => window,
-            None => self
-                .global
-                .window_around(addr)
+            // A walk over no elements may begin anywhere, at a null pointer too: the first access says what is wrong.
+            None => (self.global.window_around(addr).or_else(|_| self.global.no_window()))
                 .map_err(|error| Fault::memory(error).located(self.site(caller)))?,
         };
         check_dtype(dtype).map_err(|fault| fault.located(self.site(caller)))?;

@@ -123,6 +123,11 @@ impl LogEntry {
         self.operand(name, false, tile_place(tile))
     }
 
+    /// A tile for intermediate values. Without an address there is none.
+    pub(crate) fn scratch(self, name: &'static str, tile: &Tile) -> LogEntry {
+        if tile.assigned { self.reads(name, tile) } else { self }
+    }
+
     pub(crate) fn writes_global(self, name: &'static str, global: &Global) -> LogEntry {
         self.operand(name, true, global_place(global))
     }

@@ -126,9 +126,10 @@ impl Core {
             caller,
             |core| {
                 let memory = &mut core.memory;
-                for (name, tile) in [("dst", dst), ("src", src), ("tmp", tmp)] {
+                for (name, tile) in [("dst", dst), ("src", src)] {
                     memory.check(name, tile, &[Space::Vec])?;
                 }
+                memory.check_scratch("tmp", tmp)?;
                 check_type("src", src, dst.dtype)?;
                 check_region("dst", dst, src.valid_cols as usize, src.valid_rows as usize)?;
                 by_width!(src.dtype, T => memory.transpose::<T>(dst, src));
@@ -138,7 +139,7 @@ impl Core {
                 LogEntry::new(Opcode::Ttrans, Pipe::V, caller)
                     .writes("dst", dst)
                     .reads("src", src)
-                    .reads("tmp", tmp)
+                    .scratch("tmp", tmp)
                     .work(repeats(src, src.region(), src.dtype.size()))
             },
         )

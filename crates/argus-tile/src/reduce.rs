@@ -41,9 +41,10 @@ impl Core {
             caller,
             |core| {
                 let memory = &mut core.memory;
-                for (name, tile) in [("dst", dst), ("src", src), ("tmp", tmp)] {
+                for (name, tile) in [("dst", dst), ("src", src)] {
                     memory.check(name, tile, &[Space::Vec])?;
                 }
+                memory.check_scratch("tmp", tmp)?;
                 check_type("src", src, dst.dtype)?;
                 check_region("dst", dst, src.valid_rows as usize, 1)?;
                 if opcode == Opcode::Trowmax {
@@ -65,7 +66,7 @@ impl Core {
                 LogEntry::new(opcode, Pipe::V, caller)
                     .writes("dst", dst)
                     .reads("src", src)
-                    .reads("tmp", tmp)
+                    .scratch("tmp", tmp)
                     .work(repeats(src, src.region(), src.dtype.size()))
             },
         )

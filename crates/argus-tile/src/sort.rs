@@ -113,7 +113,7 @@ impl Core {
             |core| {
                 let memory = &mut core.memory;
                 memory.check("dst", dst, &[Space::Vec])?;
-                memory.check("tmp", tmp, &[Space::Vec])?;
+                memory.check_scratch("tmp", tmp)?;
                 if !(2..=WAYS).contains(&lists.len()) {
                     let text = format!("{} lists cannot be merged, only 2 to {WAYS}", lists.len());
                     return Err(Fault::new(FaultKind::WrongShape, text));
@@ -131,7 +131,7 @@ impl Core {
             |_, _| {
                 let entry = LogEntry::new(Opcode::TmrgsortLists, Pipe::V, caller).writes("dst", dst);
                 let entry = lists.iter().fold(entry, |entry, list| entry.reads("src", list));
-                entry.reads("tmp", tmp).scalar(i32::from(until_exhausted).into()).work(repeats(
+                entry.scratch("tmp", tmp).scalar(i32::from(until_exhausted).into()).work(repeats(
                     dst,
                     dst.region(),
                     dst.dtype.size(),

@@ -201,6 +201,93 @@ fn deferred_completions_are_written_where_the_context_says() {
     assert_eq!(rig.words(out, 11), [1, 1, 2, 12, 0, 102, 0, 1, 50, 1, 4]);
 }
 
+/// The counter runs at the chip's frequency, over all kernels of a process.
+const COUNTER: &str = r#"
+#include <chrono>
+#include <cstdint>
+#include <pto/pto-inst.hpp>
+
+using Clock = std::chrono::steady_clock;
+
+extern "C" __aicore__ void kernel_entry(__gm__ int64_t *args) {
+    int32_t *out = reinterpret_cast<int32_t *>(args[0]);
+    uint64_t *last = reinterpret_cast<uint64_t *>(args[1]);
+    const auto outer = Clock::now();
+    const uint64_t begin = get_sys_cnt();
+    const auto inner = Clock::now();
+    while (Clock::now() - inner < std::chrono::milliseconds(2)) {
+    }
+    const int64_t least = (Clock::now() - inner).count();
+    const uint64_t end = get_sys_cnt();
+    const int64_t most = (Clock::now() - outer).count();
+    const int64_t passed = int64_t(end - begin) * 20;
+    out[0] = passed + 20 >= least;
+    out[1] = passed <= most + 20;
+    out[2] = begin >= *last;
+    *last = end;
+}
+"#;
+
+#[test]
+fn the_counter_runs_at_the_frequency_of_the_chip_and_does_not_start_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let object = compile_text(dir.path(), COUNTER).unwrap();
+    let mut rig = Rig::new();
+    let (out, last) = (rig.buffer(64), rig.buffer(8));
+    for _ in 0..2 {
+        rig.run(&object, &[out, last]).unwrap();
+        assert_eq!(rig.words(out, 3), [1, 1, 1]);
+    }
+}
+
+/// What touches nothing needs no memory: tails of nothing, and scratch tiles that only real chips work in.
+const NOTHING: &str = r#"
+#include <cstdint>
+#include <pto/pto-inst.hpp>
+
+using namespace pto;
+
+using Rows = GlobalTensor<float, Shape<1, 1, 1, 16, 16>, Stride<256, 256, 256, 16, 1>>;
+using Part = Tile<TileType::Vec, float, 16, 16, BLayout::RowMajor, -1, -1>;
+using Column = Tile<TileType::Vec, float, 16, 1, BLayout::ColMajor, 16, 1>;
+
+extern "C" __aicore__ void kernel_entry(__gm__ int64_t *args) {
+    float *x = reinterpret_cast<float *>(args[0]);
+    Rows rows(x), nowhere(static_cast<float *>(nullptr));
+    Part empty(0, 16), narrow(16, 0), whole(16, 16), scratch(16, 16);
+    Column most;
+    TASSIGN(empty, 0);
+    TASSIGN(narrow, 0);
+    TASSIGN(whole, 0x1000);
+    TASSIGN(most, 0x2000);
+    TLOAD(whole, rows);
+    TLOAD(empty, nowhere);
+    TSTORE(nowhere, empty);
+    TROWEXPANDMUL(narrow, narrow, most);
+    TROWMAX(most, whole, scratch);
+#ifdef FOLLOWED
+    TLOAD(whole, nowhere);
+#endif
+    TADDS(whole, whole, 1.0f);
+    TSTORE(rows, whole);
+}
+"#;
+
+#[test]
+fn what_touches_nothing_needs_no_memory() {
+    let dir = tempfile::tempdir().unwrap();
+    let object = compile_text(dir.path(), NOTHING).unwrap();
+    let mut rig = Rig::new();
+    let x = rig.buffer(1024);
+    rig.memory.write(x, &2.0f32.to_le_bytes().repeat(256)).unwrap();
+    rig.run(&object, &[x]).unwrap();
+    assert_eq!(rig.words(x, 256), [3.0f32.to_bits() as i32; 256]);
+
+    let followed = compile_text(dir.path(), &format!("#define FOLLOWED\n{NOTHING}")).unwrap();
+    let fault = rig.run(&followed, &[x]).unwrap_err().to_string();
+    assert!(fault.contains("device address 0x0 belong to no allocation"), "{fault}");
+}
+
 /// The interface of the small float types, which tiles and scalars are made of.
 const NUMBERS: &str = r#"
 #include <cstdint>

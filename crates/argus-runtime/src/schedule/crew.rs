@@ -23,6 +23,9 @@ const YIELDS: u32 = 2;
 const LONGEST_SLEEP: Duration = Duration::from_millis(50);
 /// No bell rings when a word in memory changes: a thread that waits for one looks again after this.
 const BETWEEN_LOOKS: Duration = Duration::from_micros(50);
+/// Stack of a thread: the 8 MiB that kernels and orchestrations find elsewhere for their large locals, and as much again for what
+/// runs below them. What is not touched costs no memory.
+const STACK_BYTES: usize = 16 << 20;
 
 pub struct Crew {
     scheduler: Weak<Scheduler>,
@@ -68,7 +71,9 @@ impl Crew {
         let attendance = Arc::clone(&self.attendance);
         *relock(attendance.present.lock()) += 1;
         self.threads.join();
-        let spawned = std::thread::Builder::new().name(format!("argus-worker-{worker}")).spawn(move || {
+        let thread =
+            std::thread::Builder::new().name(format!("argus-worker-{worker}")).stack_size(STACK_BYTES);
+        let spawned = thread.spawn(move || {
             argus_child::prepare_thread();
             first(&scheduler, worker);
             scheduler.work(worker);

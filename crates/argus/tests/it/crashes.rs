@@ -127,6 +127,13 @@ fn a_stack_that_is_full_is_told_like_any_other_crash() {
 }
 
 #[test]
+fn kernels_and_orchestrations_have_room_for_locals_of_seven_mebibytes() {
+    let home = tempfile::tempdir().unwrap();
+    let ended = run(home.path(), "large-locals", "");
+    assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
+}
+
+#[test]
 fn a_kernel_that_does_not_end_is_named_with_its_line_and_ended() {
     let home = tempfile::tempdir().unwrap();
     let told = failure(home.path(), "loop", "--timeout 1");

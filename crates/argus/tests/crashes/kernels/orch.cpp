@@ -35,6 +35,11 @@ __attribute__((noinline)) static void end_badly() {
     }
 #elif defined(CRASH_ORCHESTRATION_THROW)
     throw std::runtime_error("thrown on purpose");
+#elif defined(LARGE_LOCALS)
+    volatile char room[7 << 20];
+    for (size_t at = 0; at < sizeof(room); at += 4096) {
+        room[at] = 1;
+    }
 #endif
 }
 
