@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 
 use crate::columns::Columns;
 
-/// A task whose kernel nobody knows.
+/// A task whose kernel is not known.
 pub const NO_KERNEL: u32 = u32::MAX;
 
 /// All tasks that a dump has records of, or that its graph names.

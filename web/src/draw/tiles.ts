@@ -95,7 +95,7 @@ export class Tiles {
     }
   }
 
-  /** Mean, least, most, and what is odd: 1 for NaN and infinities, 2 for elements nobody wrote. */
+  /** Mean, least, most, and what is odd: 1 for NaN and infinities, 2 for elements that were never written. */
   private upload(tile: Tile): WebGLTexture {
     const { gl } = this;
     const n = tile.rows * tile.cols;

@@ -140,7 +140,7 @@ function Frame(props: { address: Address; said: string }) {
           )}
         </nav>
         <span class="grow" />
-        {dump?.live && <span class="live" title="the run goes on"><i />live<span class="wide"> · {count(dump.tasks)} tasks</span></span>}
+        {dump?.live && <span class="live" title="the run is still going"><i />live<span class="wide"> · {count(dump.tasks)} tasks</span></span>}
         <button type="button" class="find" onClick={() => setOpen("palette")}><span>search</span><kbd>/</kbd></button>
         <button type="button" class="quiet" title="dark or light (D)" aria-label="dark or light" onClick={toggle}>{theme() === "dark" ? "☾" : "☀"}</button>
         <button type="button" class="quiet" title="keys (?)" aria-label="keys" onClick={() => setOpen("help")}>?</button>

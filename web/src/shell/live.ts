@@ -1,4 +1,4 @@
-// Dumps that change while one looks: a run goes on, a judgement or a count is through. The server says when there is
+// Dumps that change while the page is open: a run is still going, a judgement or a count is done. The server says when there is
 // more, and what is shown is asked for again.
 
 import { useEffect, useState } from "preact/hooks";

@@ -29,7 +29,7 @@ export function GraphView(props: Props) {
   const error = tasks.error ?? graph.error;
   if (error && !(tasks.value && graph.value)) return <Failure error={error} />;
   if (!tasks.value || !graph.value) return <Waiting for="laying out the graph" />;
-  // A run that goes on may answer one question later than the other.
+  // A run that is still going may answer one question later than the other.
   if (tasks.value.n < graph.value.n) return <Waiting for="laying out the graph" />;
   return <Shown {...props} tasks={tasks.value} graph={graph.value} />;
 }
@@ -111,7 +111,7 @@ function Shown(props: Props & { tasks: Tasks; graph: Graph }) {
 
   useEffect(() => {
     if (!surface.current || !scene.current) return;
-    // While a run fills in, the whole of it stays in sight until somebody moves the picture.
+    // While a run fills in, the whole of it stays in sight until the user moves the picture.
     if (!moved.current) camera.current = fit(laid.box, surface.current.size, 24, 60);
     scene.current.show({ tasks, graph, laid, by, chosen, onlyKernel, way: way?.way ?? [], inherited: way?.inherited ?? [] });
     host.current!.dataset["tasks"] = String(laid.n);

@@ -46,7 +46,7 @@ export function OverviewView(props: { dump: number }) {
       <div class="title">
         <h1>{info.scene ?? info.name}{info.case && <span class="dim"> / {info.case}</span>}</h1>
         {overview.verdict && <Pill word={overview.verdict.verdict} />}
-        {info.live && <span class="live"><i />the run goes on</span>}
+        {info.live && <span class="live"><i />the run is still going</span>}
       </div>
       <p class="dim mono path">{info.directory}</p>
       <Facts rows={facts.filter((fact): fact is [string, string] => Boolean(fact[1]))} />
@@ -81,7 +81,7 @@ function VerdictPart(props: { dump: number; overview: Overview; row: number; ope
       <section>
         <h2>Verdict</h2>
         {last && <p><Pill word={last.verdict ?? "unknown"} /> {last.text ?? [last.kernel, last.task_id].filter(Boolean).join(" ")} <span class="dim">{last.command && `said by ${last.command}`}</span></p>}
-        <p>{judging === "pending" ? "Tasks are being judged …" : props.live ? "The run goes on; it can be judged when it has ended." : why ?? "Nobody has judged this dump yet."} <Link to={{ view: "graph", dump: props.dump }}>Look at the graph</Link></p>
+        <p>{judging === "pending" ? "Tasks are being judged …" : props.live ? "The run is still going; it can be judged when it has ended." : why ?? "This dump has not been judged yet."} <Link to={{ view: "graph", dump: props.dump }}>Look at the graph</Link></p>
       </section>
     );
   }

@@ -84,7 +84,7 @@ const SOUGHT = [
   { key: "e", what: "wrong", about: "next wrong element", words: "wrong element" },
   { key: "n", what: "nan", about: "next NaN", words: "NaN" },
   { key: "i", what: "inf", about: "next infinity", words: "infinity" },
-  { key: "u", what: "unwritten", about: "next element nobody wrote", words: "unwritten element" },
+  { key: "u", what: "unwritten", about: "next element that was never written", words: "unwritten element" },
 ];
 
 const TITLE = 22;
@@ -375,7 +375,7 @@ function Shown(props: Props & { info: TensorInfo; other: { dump: number; info: T
     const box = seen(camera.current, paneSize());
     return { rows: Math.max(1, Math.floor((box.y1 - box.y0) / 2)), cols: Math.max(1, Math.floor((box.x1 - box.x0) / 2)) };
   };
-  // A tensor of one dimension goes on in the next row; others end where their rows end.
+  // A tensor of one dimension continues in the next row; others end where their rows end.
   const folded = (info.shape?.length ?? 0) < 2;
   const by = (rows: number, cols: number) => moveTo(folded && rows === 0 ? spotOf(Math.max(0, Math.min(total - 1, element + cols)), plane) : { ...spot, row: spot.row + rows, col: spot.col + cols });
   const back = () => (info.task != null ? go({ view: "task", dump, item: info.task, query: { arg: String(info.arg_index) } }) : go({ view: "overview", dump }));

@@ -239,7 +239,7 @@ export function TimelinePicture(props: Props) {
   }, []);
 
   useEffect(() => {
-    // All of a run that goes on stays in sight until somebody looks closer.
+    // All of a run that is still going stays in sight until the user zooms in.
     if (!props.range) range.current = [all.begin - (all.end - all.begin) * 0.01, all.end + (all.end - all.begin) * 0.01];
     host.current!.dataset["slices"] = String(timeline.n);
     surface.current?.ask();

@@ -155,7 +155,7 @@ export interface Tile {
   min: Float32Array;
   max: Float32Array;
   mean: Float32Array;
-  /** NaN and infinities in the low 16 bits, elements nobody wrote in the high 16. */
+  /** NaN and infinities in the low 16 bits, elements that were never written in the high 16. */
   odd: Uint32Array;
   value: Float64Array | null;
 }

@@ -1,4 +1,4 @@
-// Answers that were had once are shown at once when one comes back; a run that goes on makes them old.
+// Answers that were had once are shown at once when one comes back; a run that is still going makes them old.
 
 import { useEffect, useState } from "preact/hooks";
 

@@ -10,7 +10,7 @@ export class Refused extends Error {
 /** Answers a question, which is a path below the page; throws `Refused`. */
 export type Source = (path: string, signal?: AbortSignal) => Promise<Response>;
 
-let source: Source = path => Promise.reject(new Refused(`nobody answers ${path}`, 0, null));
+let source: Source = path => Promise.reject(new Refused(`there is no server to answer ${path}`, 0, null));
 
 export function answeredBy(who: Source): void {
   source = who;

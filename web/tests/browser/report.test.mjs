@@ -1,4 +1,4 @@
-// Reports of `find --html`: files that need no server and ask nobody.
+// Reports of `find --html`: files that need no server and send no request.
 
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync } from "node:fs";

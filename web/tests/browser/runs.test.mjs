@@ -67,7 +67,7 @@ test("100,000 tasks", async () => {
   await serving([run], server => graphOf(server, 100000));
 });
 
-test("a run that goes on fills in while one looks", async () => {
+test("a run that is still going fills in", async () => {
   const run = join(home, "going");
   const child = await going(run);
   try {

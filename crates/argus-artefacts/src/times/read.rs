@@ -17,7 +17,7 @@ const CYCLES: &[u8] = b"\"aicore_tasks\"";
 const OBJECTS: &[u8] = b"\"tasks\"";
 
 impl Times {
-    /// Reads swimlane records of any age.
+    /// Reads swimlane records of every format version.
     pub fn parse(text: &[u8]) -> Result<Times, ArtefactError> {
         // The key is searched as bytes: a look at the whole as JSON would take as long as reading it.
         let has = |key: &[u8]| text.windows(key.len()).any(|window| window == key);

@@ -34,7 +34,7 @@ impl Page {
             .spawn();
         match started {
             Ok(mut child) => {
-                // Nobody asks how it ended, and it is not to stay as a zombie.
+                // Its exit code is not needed, but it must not stay as a zombie.
                 std::thread::spawn(move || child.wait());
                 Some(Page { _directory: directory })
             }

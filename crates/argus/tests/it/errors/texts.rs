@@ -20,11 +20,16 @@ fn sources(wanted: impl Fn(&str) -> bool) -> Vec<(PathBuf, String)> {
 }
 
 fn collect(directory: &Path, found: &mut Vec<(PathBuf, String)>) {
+    collect_ending(directory, &["rs"], found);
+}
+
+fn collect_ending(directory: &Path, endings: &[&str], found: &mut Vec<(PathBuf, String)>) {
     for entry in fs::read_dir(directory).unwrap().map(Result::unwrap) {
         let path = entry.path();
+        let ending = path.extension().map(|ending| ending.to_string_lossy().into_owned());
         if path.is_dir() {
-            collect(&path, found);
-        } else if path.extension().is_some_and(|extension| extension == "rs") {
+            collect_ending(&path, endings, found);
+        } else if ending.is_some_and(|ending| endings.contains(&&*ending)) {
             let text = fs::read_to_string(&path).unwrap();
             found.push((path, text));
         }
@@ -109,6 +114,27 @@ fn no_error_prints_its_own_source() {
     for (path, text) in sources(|_| true) {
         let wrong = said_twice(&text);
         assert!(wrong.is_empty(), "{}: {wrong:#?} print what is their source already", path.display());
+    }
+}
+
+/// Words for which English has a plainer one, in code and comments of the crates and of the page.
+#[test]
+fn sources_use_plain_words() {
+    let mut all = sources(|_| true);
+    let web = crates().parent().unwrap().join("web/src");
+    collect_ending(&web, &["ts", "tsx"], &mut all);
+    let riddles = ["nobody", "somebody", "whoever", "goes on", "lie behind", "lies behind it", "of any age"];
+    for (path, text) in all {
+        // Tests may search for names that are not there.
+        if path.components().any(|part| part.as_os_str() == "tests") {
+            continue;
+        }
+        let text = text.to_lowercase();
+        let words: Vec<&str> = text.split(|letter: char| !letter.is_alphanumeric()).collect();
+        let joined = format!(" {} ", words.join(" "));
+        for riddle in riddles {
+            assert!(!joined.contains(&format!(" {riddle} ")), "{}: '{riddle}'", path.display());
+        }
     }
 }
 
