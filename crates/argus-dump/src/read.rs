@@ -36,6 +36,7 @@ mod graph_file;
 mod head;
 mod json;
 mod locate;
+pub use locate::Holds;
 pub(crate) use locate::dumps_in;
 mod record;
 mod row;

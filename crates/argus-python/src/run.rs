@@ -11,8 +11,9 @@ use argus_dump::{DumpSummary, LastVerdict, RunDirectory, StatsMode};
 use argus_facts::select::by_id;
 use argus_facts::{Level, SelectorError, with_causes};
 use argus_record::{Hint, Names, RecordProblem, RecordRequest, record};
-use argus_runtime::{Injection, Watch};
+use argus_runtime::Watch;
 use argus_scene::compare::OutputMismatch;
+use argus_scene::faults::{FaultError, injections};
 use argus_scene::play::{PlayError, PlayOptions, Played, Stage, play_with};
 use argus_scene::registry::runtime;
 use argus_scene::{PrepareError, Tolerance};
@@ -136,7 +137,7 @@ fn play(scene: &str, settings: &Settings, running: &Running) -> Result<Done, Ref
         skip_golden: settings.skip_golden,
         tolerance: tolerance(settings)?,
         progress_timeout: settings.timeout.map(timeout).transpose()?,
-        injections: injections(&settings.inject)?,
+        injections: injections(&settings.inject, &case, runtime).map_err(|error| fault(&error))?,
         ..PlayOptions::default()
     };
     let request = request(settings)?;
@@ -304,7 +305,10 @@ pub fn timeout(seconds: f64) -> Result<Duration, Refusal> {
     }
 }
 
-fn injections(texts: &[String]) -> Result<Vec<Injection>, Refusal> {
-    let parsed = texts.iter().map(|text| text.parse::<Injection>());
-    parsed.map(|parsed| parsed.map_err(|error| Refusal::new(Class::Usage, &error))).collect()
+fn fault(error: &FaultError) -> Refusal {
+    let class = match error {
+        FaultError::Graph(_) => Class::Run,
+        FaultError::Injection(_) | FaultError::Selector(_) | FaultError::NotOneTask { .. } => Class::Usage,
+    };
+    Refusal::new(class, error)
 }

@@ -177,9 +177,11 @@ impl Ran {
 impl fmt::Display for Ran {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (number, (opcode, (count, operands))) in self.0.iter().enumerate() {
-            let operands = operands.iter().copied().collect::<Vec<_>>().join(", ");
             let comma = if number == 0 { "" } else { "; " };
-            write!(f, "{comma}{count} {opcode} with {operands}")?;
+            write!(f, "{comma}{count} {opcode}")?;
+            for (number, operand) in operands.iter().enumerate() {
+                write!(f, "{}{operand}", if number == 0 { " with " } else { ", " })?;
+            }
         }
         Ok(())
     }

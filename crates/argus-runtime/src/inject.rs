@@ -81,6 +81,9 @@ impl fmt::Display for InjectionKind {
 pub struct Injection {
     pub kernel: String,
     pub nth: u64,
+    /// The task itself, where it is known; it is not counted then.
+    #[serde(skip)]
+    pub task: Option<TaskId>,
     pub kind: InjectionKind,
 }
 
@@ -106,7 +109,7 @@ impl FromStr for Injection {
         if kernel.is_empty() {
             return Err(malformed());
         }
-        Ok(Injection { kernel: kernel.into(), nth, kind })
+        Ok(Injection { kernel: kernel.into(), nth, task: None, kind })
     }
 }
 
@@ -130,7 +133,7 @@ pub struct Injected {
 /// An injection that cannot be, or was not.
 #[derive(Clone, Debug, PartialEq, Eq, Error)]
 pub enum InjectionError {
-    #[error("'{text}' is not a fault to inject; write KERNEL:KIND or KERNEL:N:KIND, with N counted from 0")]
+    #[error("'{text}' is not a fault to inject; write TASK:KIND, with a task such as SF:1 or 0x200000001")]
     Malformed { text: String },
     #[error("'{text}' asks for the fault '{kind}'; there are {}", kinds())]
     Kind { text: String, kind: String },
@@ -175,7 +178,8 @@ mod tests {
     #[test]
     fn the_number_may_be_left_out() {
         let parsed = |text: &str| text.parse::<Injection>();
-        let injection = |nth| Injection { kernel: "UP".into(), nth, kind: InjectionKind::ZeroRow };
+        let injection =
+            |nth| Injection { kernel: "UP".into(), nth, task: None, kind: InjectionKind::ZeroRow };
         assert_eq!(parsed("UP:zero-row"), Ok(injection(0)));
         assert_eq!(parsed("UP:7:zero-row"), Ok(injection(7)));
         assert_eq!(injection(7).to_string().parse(), Ok(injection(7)));

@@ -58,6 +58,7 @@
 //! | [`play`] | runs a case and judges its outputs |
 //! | [`compare`] | outputs against references, within a tolerance |
 //! | [`arguments`] | arguments from plain values, and back |
+//! | [`faults`] | faults to inject, as people ask for them |
 //! | [`generator`] | numbers for inputs that are the same bits on every machine |
 //! | [`graph`] | the graph of a case, for dumps that do not have one |
 //!
@@ -66,6 +67,7 @@
 
 pub mod arguments;
 pub mod compare;
+pub mod faults;
 pub mod generator;
 pub mod graph;
 pub mod play;

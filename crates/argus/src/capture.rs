@@ -16,7 +16,7 @@ use argus_scene::graph::graph;
 use argus_scene::play::Stage;
 
 use crate::cli::{DumpArgs, Stats, When};
-use crate::failure::{FAILED, Failure, run_exit_code};
+use crate::failure::{FAILED, Failure, did_you_mean, run_exit_code};
 use crate::output;
 use crate::settings::settings;
 
@@ -92,8 +92,8 @@ impl Recording {
         let RecordedRun { result, dump, waits, mut problems } =
             record(device, program, args, config, &self.request, &self.names, &path);
         let kept = dump.map(|summary| Kept { summary, waits: waits.0, wait_ns: waits.1 });
-        // In a dump without records there is nothing to find.
-        let found = kept.as_ref().filter(|kept| kept.summary.records > 0);
+        // In a dump without records there is the failure to find, and nothing else.
+        let found = kept.as_ref().filter(|kept| kept.summary.records > 0 || result.is_err());
         let next = found.map(|kept| format!("argus find {}", kept.summary.directory.display()));
         let finding = |failure: Failure| match next {
             Some(command) => failure.next(command),
@@ -109,7 +109,17 @@ impl Recording {
             (_, Some(RecordProblem::Selector(_) | RecordProblem::UnknownKernel { .. })) => {
                 // Nothing ran: the directory made for it says nothing.
                 remove_empty(&path);
-                Err(Failure::usage(problems.remove(0)))
+                let problem = problems.remove(0);
+                let meant = match &problem {
+                    RecordProblem::UnknownKernel { kernel, known, .. } => {
+                        did_you_mean(kernel, known.split(", "))
+                    }
+                    _ => None,
+                };
+                Err(match problem {
+                    RecordProblem::Selector(error) => error.into(),
+                    other => Failure::usage(other).hint(meant),
+                })
             }
             (result, Some(_)) => {
                 let exit_code = result.as_ref().err().map_or(FAILED, run_exit_code);

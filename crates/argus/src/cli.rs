@@ -225,9 +225,8 @@ pub struct RunArgs {
     #[arg(long, help_heading = MACHINE)]
     pub in_process: bool,
 
-    /// Inject a fault: `KERNEL[:N]:KIND`, in the Nth task of a kernel, counted from 0 in the order of
-    /// submission [default: 0]; may be repeated. Kinds: scale, bitflip, nan, zero-row, shift-row, skip-write,
-    /// stale-read
+    /// Inject a fault: `TASK:KIND`, with one task such as `SF:1`, `5` or `0x200000001`, or a kernel for its first task; may be
+    /// repeated. Kinds: scale, bitflip, nan, zero-row, shift-row, skip-write, stale-read
     #[arg(long, value_name = "FAULT")]
     pub inject: Vec<String>,
 

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 
 use crate::cli::DoctorArgs;
 use crate::failure::{FAILED, Failure};
-use crate::output::{BAD, GOOD, NOTE};
+use crate::marks::{BAD, GOOD, NOTE};
 use crate::settings::settings;
 use crate::{output, schema};
 

@@ -13,7 +13,8 @@ use serde_json::{Value, json};
 
 use crate::cli::DumpsArgs;
 use crate::failure::{FAILED, Failure};
-use crate::output::{NOTE, counted};
+use crate::marks::NOTE;
+use crate::output::counted;
 use crate::settings::settings;
 use crate::{output, schema, table};
 

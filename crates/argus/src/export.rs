@@ -15,7 +15,8 @@ use crate::bar::bar;
 use crate::cli::{ConvertArgs, ExportArgs, ExportFormat, Layout};
 use crate::failure::{FAILED, Failure};
 use crate::input::Unreadable;
-use crate::output::{BAD, NOTE, counted};
+use crate::marks::{BAD, NOTE};
+use crate::output::counted;
 use crate::{input, output, ranks, schema};
 
 /// Records that are named in a remark.

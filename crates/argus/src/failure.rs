@@ -1,7 +1,7 @@
 //! Why a command failed: what to say, what might help, and the exit code.
 
 use argus_abi::FatalCode;
-use argus_facts::{SelectorError, Stall, with_causes};
+use argus_facts::{SelectorError, Stall, select, with_causes};
 use argus_runtime::{KernelSite, RunError, innermost};
 use argus_scene::PrepareError;
 use argus_scene::compare::OutputMismatch;
@@ -162,7 +162,11 @@ impl From<OutputMismatch> for Failure {
 
 impl From<SelectorError> for Failure {
     fn from(error: SelectorError) -> Failure {
-        Failure::usage(error)
+        let meant = match &error {
+            SelectorError::UnknownKey { key, .. } => did_you_mean(key, select::KEYS),
+            _ => None,
+        };
+        Failure::usage(error).hint(meant)
     }
 }
 

@@ -6,7 +6,7 @@ use std::path::{Path, PathBuf};
 
 use anyhow::anyhow;
 use argus_dump::filter::{Filter, FilterError};
-use argus_dump::read::{Dump, Lack, OpenError, PayloadError};
+use argus_dump::read::{Dump, Holds, Lack, OpenError, PayloadError};
 use argus_facts::task_selector::TASK_FORMS;
 use argus_facts::{TaskSelector, with_causes};
 use argus_runs::capture::Wanted;
@@ -34,11 +34,16 @@ pub fn capture(path: Option<&Path>, wanted: Wanted) -> Result<Capture, Failure> 
 }
 
 pub fn path_or_newest(path: Option<&Path>) -> Result<PathBuf, Failure> {
-    if let Some(path) = path {
-        return Ok(path.to_path_buf());
+    match path {
+        Some(path) => Ok(path.to_path_buf()),
+        None => newest(Holds::Records),
     }
+}
+
+/// The newest dump below the directory of runs.
+pub fn newest(what: Holds) -> Result<PathBuf, Failure> {
     let outputs = &settings().outputs;
-    let newest = Dump::newest(outputs).map_err(|error| no_runs(outputs, error))?;
+    let newest = Dump::newest(outputs, what).map_err(|error| no_runs(outputs, error))?;
     output::detail(&format!("no dump is named; the newest is {}", newest.display()));
     Ok(newest)
 }

@@ -54,6 +54,7 @@ mod interrupt;
 mod list;
 mod long_table;
 mod lookup;
+mod marks;
 mod merge;
 mod new;
 mod open;

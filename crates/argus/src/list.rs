@@ -26,9 +26,38 @@ pub fn list(args: &ListArgs, registry: &Registry) -> Result<ExitCode, Failure> {
         let scenes: Vec<Value> = scenes.iter().map(|scene| scene_object(scene)).collect();
         output::print_json(&json!({ "schema": schema::LIST, "scenes": scenes }))?;
     } else {
-        output::print(&table::lines(&scene_table(scenes)))?;
+        output::print(&text(scenes))?;
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// Characters of a line that descriptions need to be readable beside the cases.
+const ROOM: usize = 24;
+
+fn text(scenes: &[Arc<Scene>]) -> String {
+    let names = scenes.iter().map(|scene| scene.name.chars().count()).max().unwrap_or_default();
+    let (mut cases, mut runtimes) = (0, 0);
+    for case in scenes.iter().flat_map(|scene| &scene.cases) {
+        cases = cases.max(with_aliases(case).chars().count());
+        runtimes = runtimes.max(short_names(case).chars().count());
+    }
+    // Two spaces between columns.
+    let needed = names + cases + runtimes + 6 + ROOM;
+    match output::columns() {
+        Some(columns) if columns < needed => scenes.iter().map(|scene| paragraph(scene, cases)).collect(),
+        _ => table::lines(&scene_table(scenes)),
+    }
+}
+
+/// A scene on a narrow terminal: its cases below its description.
+fn paragraph(scene: &Scene, width: usize) -> String {
+    let mut about = table::without_header();
+    about.add_row([format!("{}: {}", scene.name, scene.about)]);
+    let mut text = table::lines(&about);
+    for case in &scene.cases {
+        text += &format!("  {:width$}  {}\n", with_aliases(case), short_names(case));
+    }
+    text
 }
 
 /// One row per case; what belongs to the scene stands in the row of its first.
@@ -37,8 +66,7 @@ fn scene_table(scenes: &[Arc<Scene>]) -> Table {
     for scene in scenes {
         for (number, case) in scene.cases.iter().enumerate() {
             let (name, about) = if number == 0 { (&scene.name[..], &scene.about[..]) } else { ("", "") };
-            let runtimes = names(&case.runtimes, RuntimeKind::short).join(", ");
-            table.add_row([name, &with_aliases(case), &runtimes, about]);
+            table.add_row([name, &with_aliases(case), &short_names(case), about]);
         }
     }
     // Names are there to be copied: on a narrow terminal only the last column wraps.
@@ -46,6 +74,10 @@ fn scene_table(scenes: &[Arc<Scene>]) -> Table {
         column.set_constraint(ColumnConstraint::ContentWidth);
     }
     table
+}
+
+fn short_names(case: &Case) -> String {
+    names(&case.runtimes, RuntimeKind::short).join(", ")
 }
 
 fn with_aliases(case: &Case) -> String {

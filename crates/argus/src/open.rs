@@ -23,7 +23,8 @@ use crate::cli::OpenArgs;
 use crate::failure::{Failure, INTERRUPTED};
 use crate::input::Target;
 use crate::interrupt::Interrupt;
-use crate::output::{self, NOTE};
+use crate::marks::NOTE;
+use crate::output;
 use crate::{input, open::browser::Page};
 
 pub fn open(args: &OpenArgs, registry: &Arc<Registry>) -> Result<ExitCode, Failure> {

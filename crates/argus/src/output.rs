@@ -3,22 +3,17 @@
 //! stdout is for results, stderr for errors. A reader that goes away (`argus list | head -1`) is not an error:
 //! the rest is dropped and the exit code stays what the command found.
 
-use std::borrow::Cow;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use std::process::ExitCode;
 
-use anstyle::{AnsiColor, Style};
 use argus_dump::LastVerdict;
 use serde::Serialize;
 
 use crate::failure::{Failure, Site, USAGE, stall_object};
+use crate::marks::{BAD, NOTE, painted};
 use crate::schema;
 use crate::settings::settings;
-
-pub const GOOD: Style = AnsiColor::Green.on_default().bold();
-pub const BAD: Style = AnsiColor::Red.on_default().bold();
-pub const NOTE: Style = AnsiColor::Cyan.on_default().bold();
 
 /// Said of a directory that is taken.
 pub const REPLACE_DIRECTORY: &str = "--force replaces it; -o names another directory";
@@ -45,31 +40,7 @@ struct ErrorObject<'a> {
 
 /// Writes a result. Colours are left out unless stdout is a terminal that wants them.
 pub fn print(text: &str) -> Result<(), Failure> {
-    print_as_it_is(&printable(text))
-}
-
-/// Names in files may hold anything, and a terminal obeys some of it: control characters are shown as what they are.
-/// Ends of lines and colours are ours.
-pub fn printable(text: &str) -> Cow<'_, str> {
-    let harmless = |letter: char| !letter.is_control() || matches!(letter, '\n' | '\t');
-    if text.chars().all(harmless) {
-        return Cow::Borrowed(text);
-    }
-    let mut shown = String::with_capacity(text.len() + 16);
-    let mut rest = text;
-    while let Some(letter) = rest.chars().next() {
-        let colour = rest.strip_prefix("\x1b[").and_then(|after| {
-            let end = after.find(|sign: char| !sign.is_ascii_digit() && sign != ';')?;
-            after[end..].starts_with('m').then_some(2 + end + 1)
-        });
-        let len = colour.unwrap_or(letter.len_utf8());
-        match harmless(letter) || colour.is_some() {
-            true => shown.push_str(&rest[..len]),
-            false => shown.extend(letter.escape_default()),
-        }
-        rest = &rest[len..];
-    }
-    Cow::Owned(shown)
+    print_as_it_is(&painted(text))
 }
 
 /// Refuses an output before the work for it is done: a name that cannot be written, or that is taken and may not be
@@ -108,7 +79,7 @@ pub fn stream(write: impl FnOnce(&mut dyn Write, bool) -> io::Result<()>) -> Res
 
 /// Says on stderr which file was written beside the result.
 pub fn wrote(path: &Path) {
-    _ = writeln!(anstream::stderr(), "{NOTE}wrote{NOTE:#} {}", path.display());
+    _ = to_stderr(&format!("{NOTE}wrote{NOTE:#} {}\n", path.display()));
 }
 
 /// Characters in a line of the terminal that stdout is; `None` in a pipe or file.
@@ -134,15 +105,14 @@ pub fn remark(text: &str) -> Result<(), Failure> {
     if settings().quiet {
         return Ok(());
     }
-    let mut stderr = anstream::stderr().lock();
-    stderr.write_all(printable(text).as_bytes()).map_err(|error| Failure::failed(anyhow::Error::new(error)))
+    to_stderr(text).map_err(|error| Failure::failed(anyhow::Error::new(error)))
 }
 
 /// Says which files and defaults are used, to users who want to know.
 pub fn detail(text: &str) {
     if settings().verbose {
         // A remark that cannot be written does not make the command fail.
-        anstream::stderr().lock().write_all(format!("{NOTE}note:{NOTE:#} {text}\n").as_bytes()).ok();
+        to_stderr(&format!("{NOTE}note:{NOTE:#} {text}\n")).ok();
     }
 }
 
@@ -200,9 +170,9 @@ pub fn not_understood(error: &clap::Error) -> ExitCode {
 }
 
 fn explain(failure: &Failure) {
-    let mut text = format!("{BAD}error:{BAD:#} {}\n", printable(&failure.message()));
+    let mut text = format!("{BAD}error:{BAD:#} {}\n", failure.message());
     for function in failure.site().stack {
-        text += &format!("    {}\n", printable(&function));
+        text += &format!("    {function}\n");
     }
     if let Some(stall) = failure.stall() {
         let (class, meaning) = (stall.class, stall.class.meaning());
@@ -215,27 +185,16 @@ fn explain(failure: &Failure) {
         text += &format!("{NOTE}next:{NOTE:#} {command}\n");
     }
     // There is no other place to say that this cannot be written.
-    anstream::stderr().lock().write_all(text.as_bytes()).ok();
+    to_stderr(&text).ok();
+}
+
+fn to_stderr(text: &str) -> io::Result<()> {
+    anstream::stderr().lock().write_all(painted(text).as_bytes())
 }
 
 fn unless_reader_left(write: impl FnOnce() -> io::Result<()>) -> io::Result<()> {
     match write() {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         ended => ended,
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn control_characters_are_shown_and_colours_stay() {
-        assert_eq!(printable("a\tb\n"), "a\tb\n");
-        assert_eq!(printable("\x1b[1;31mbad\x1b[0m"), "\x1b[1;31mbad\x1b[0m");
-        assert_eq!(
-            printable("a\rb\x07\x1b]0;title\x07\u{9b}2J\x1b[2J"),
-            "a\\rb\\u{7}\\u{1b}]0;title\\u{7}\\u{9b}2J\\u{1b}[2J"
-        );
     }
 }

@@ -9,7 +9,8 @@ use argus_abi::{FatalCode, FuncId, RuntimeKind};
 use argus_chip::{CHIPS, Chip, ChipError, DEFAULT_CHIP};
 use argus_record::Names;
 use argus_runs::timeline::of_times;
-use argus_runtime::{ConfigError, Injected, Injection, InjectionError, RunError, Timed};
+use argus_runtime::{ConfigError, Injected, InjectionError, InjectionKind, RunError, Timed};
+use argus_scene::faults::{FaultError, injections};
 use argus_scene::play::{PlayError, PlayOptions, Played, Stage, play_with};
 use argus_scene::registry::runtime;
 use argus_scene::{Case, Registry, Scene, SceneError, Tolerance};
@@ -18,6 +19,7 @@ use crate::capture::{self, Kept, Recording};
 use crate::cli::{Deps, RunArgs};
 use crate::failure::{FAILED, Failure, did_you_mean};
 use crate::interrupt::Interrupt;
+use crate::marks::NOTE;
 use crate::output;
 use crate::progress::Progress;
 use crate::settings::settings;
@@ -61,7 +63,7 @@ pub fn run(args: &RunArgs, registry: &Registry) -> Result<Summary, Failure> {
         reference_hazards: args.deps == Deps::Reference,
         ring_window: args.ring_window,
         ring_heap: args.ring_heap.as_deref().map(capture::size).transpose()?,
-        injections: injections(&args.inject)?,
+        injections: injections(&args.inject, &case, runtime).map_err(no_fault)?,
         timeline: args.timeline.is_some(),
         in_process: args.in_process,
         ..PlayOptions::default()
@@ -134,8 +136,18 @@ fn stray_word(args: &RunArgs, stray: &str) -> Failure {
     }
 }
 
-fn injections(texts: &[String]) -> Result<Vec<Injection>, Failure> {
-    texts.iter().map(|text| text.parse::<Injection>().map_err(Failure::usage)).collect()
+fn no_fault(error: FaultError) -> Failure {
+    let hint = match &error {
+        FaultError::Injection(InjectionError::Kind { kind, .. }) => {
+            did_you_mean(kind, InjectionKind::ALL.map(InjectionKind::name))
+        }
+        _ => None,
+    };
+    match error {
+        FaultError::Graph(error) => Failure::failed(error),
+        other => Failure::usage(other),
+    }
+    .hint(hint)
 }
 
 pub fn no_chip(error: ChipError) -> Failure {
@@ -214,8 +226,7 @@ fn write_artefacts(dump: &Path) -> Result<(), Failure> {
     if written.edges_left_out > 0 {
         let count = output::counted(written.edges_left_out as u64, "edge");
         output::remark(&format!(
-            "{NOTE}note:{NOTE:#} {count} left out of deps.json: the reference has none for a write that waits for reads\n",
-            NOTE = output::NOTE
+            "{NOTE}note:{NOTE:#} {count} left out of deps.json: the reference has none for a write that waits for reads\n"
         ))?;
     }
     Ok(())
@@ -232,7 +243,10 @@ fn explained(failure: Failure) -> Failure {
         RunError::Config(
             NoBlocks | NoControlThreads | ZeroTime { .. } | Window { .. } | Heap { .. } | DepPool { .. },
         ) => failure.blamed_on_usage(),
-        RunError::Injection(InjectionError::NoKernel { .. }) => failure.blamed_on_usage(),
+        RunError::Injection(InjectionError::NoKernel { ref injection, ref known }) => {
+            let meant = did_you_mean(&injection.kernel, known.split(", "));
+            failure.blamed_on_usage().hint(meant)
+        }
         RunError::Config(TooManyBlocks { asked, .. }) => {
             let chip = larger(&|chip| chip.clusters >= asked);
             failure.blamed_on_usage().hint(chip.map(|chip| format!("{} has {}", chip.name, chip.clusters)))

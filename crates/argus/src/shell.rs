@@ -7,7 +7,7 @@ use std::path::Path;
 use std::process::ExitCode;
 use std::sync::Arc;
 
-use argus_dump::read::Dump;
+use argus_dump::read::{Dump, Holds};
 use argus_scene::{Registry, Scene};
 use clap::{Command, CommandFactory};
 use clap_complete::CompleteEnv;
@@ -78,7 +78,7 @@ fn kernels() -> Vec<CompletionCandidate> {
     let words: Vec<String> = std::env::args().skip(1).collect();
     let named =
         words.iter().rev().map(Path::new).filter(|path| path.is_dir()).find_map(|path| Dump::open(path).ok());
-    let newest = || Dump::open(&Dump::newest(&settings().outputs).ok()?).ok();
+    let newest = || Dump::open(&Dump::newest(&settings().outputs, Holds::Records).ok()?).ok();
     let Some(dump) = named.or_else(newest) else { return Vec::new() };
     let Some(graph) = dump.graph() else { return Vec::new() };
     graph.kernels.iter().map(|kernel| CompletionCandidate::new(kernel.name.clone())).collect()
@@ -108,6 +108,9 @@ pub fn man(args: &ManArgs) -> Result<ExitCode, Failure> {
     for sub in command.get_subcommands().filter(|sub| !sub.is_hide_set() && sub.get_name() != "help") {
         let name = format!("argus-{}", sub.get_name());
         pages.push((format!("{name}.1"), sub.clone()));
+    }
+    for (file, _) in &pages {
+        output::check_file(&directory.join(file), args.force)?;
     }
     for (file, command) in &pages {
         let mut page = Vec::new();

@@ -28,6 +28,7 @@ use crate::cli::StatsArgs;
 use crate::failure::{FAILED, Failure};
 use crate::input::{Target, Unreadable};
 use crate::long_table::{LongTable, Row};
+use crate::marks::printable;
 use crate::output::counted;
 use crate::{input, output, ranks, schema, table};
 
@@ -136,7 +137,7 @@ fn of_dump(args: &StatsArgs, dump: &Dump) -> Result<ExitCode, Failure> {
                 out.write_all(b"\n")?;
             }
             let groups: Vec<Group> = totals.groups.into_values().collect();
-            out.write_all(output::printable(&group_table(&groups)).as_bytes())?;
+            out.write_all(printable(&group_table(&groups)).as_bytes())?;
         }
         if totals.without > 0 {
             let tensors = counted(totals.without as u64, "tensor");
@@ -331,7 +332,7 @@ fn cells(dump: &Dump, record: &Record, summary: &Summary) -> [String; COLUMNS.le
     [
         record.index.to_string(),
         record.task_id.to_string(),
-        output::printable(&dump.kernel_names(record)).into_owned(),
+        printable(&dump.kernel_names(record)).into_owned(),
         record::stage(record.stage).to_owned(),
         record.arg_index.to_string(),
         record::dtype(record).to_owned(),

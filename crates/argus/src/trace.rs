@@ -21,7 +21,8 @@ use serde_json::json;
 use crate::cli::{TaskArgs, TraceArgs};
 use crate::failure::Failure;
 use crate::input;
-use crate::output::{self, GOOD, counted};
+use crate::marks::GOOD;
+use crate::output::{self, counted};
 use crate::schema;
 
 pub fn trace(args: &TraceArgs, registry: &Registry) -> Result<ExitCode, Failure> {

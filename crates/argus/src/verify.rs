@@ -14,7 +14,8 @@ use crate::bar::bar;
 use crate::cli::VerifyArgs;
 use crate::failure::{FAILED, Failure};
 use crate::input::Target;
-use crate::output::{BAD, GOOD, NOTE, counted};
+use crate::marks::{BAD, GOOD, NOTE};
+use crate::output::counted;
 use crate::{input, output, ranks, schema, table};
 
 pub fn verify(args: &VerifyArgs) -> Result<ExitCode, Failure> {

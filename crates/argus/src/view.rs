@@ -26,7 +26,7 @@ use std::io::IsTerminal;
 use std::process::ExitCode;
 
 use argus_abi::Kind;
-use argus_dump::read::Dump;
+use argus_dump::read::{Dump, Holds};
 use argus_runs::capture::Wanted;
 use argus_runs::{Capture, Holdings, RunError, RunTree};
 use argus_text::Part;
@@ -35,6 +35,7 @@ use serde_json::Value;
 use crate::cli::{FilterArgs, ViewArgs};
 use crate::failure::{FAILED, Failure};
 use crate::input::{Target, Unreadable};
+use crate::marks::NOTE;
 use crate::output::counted;
 use crate::{input, output};
 
@@ -46,7 +47,12 @@ const SHOWN: usize = 20;
 pub fn view(args: &ViewArgs) -> Result<ExitCode, Failure> {
     let values = args.show || args.slice.is_some();
     let wanted = if values { Wanted::All } else { Wanted::Graph };
-    let target = match input::target(args.dump.as_deref(), args.ranks.rank.as_deref(), wanted) {
+    let newest = match &args.dump {
+        None if args.orchestration => Some(input::newest(Holds::OrchestrationArgs)?),
+        _ => None,
+    };
+    let dump = newest.as_deref().or(args.dump.as_deref());
+    let target = match input::target(dump, args.ranks.rank.as_deref(), wanted) {
         Ok(target) => target,
         Err(failure) => match failure.error.downcast_ref::<RunError>() {
             Some(RunError::NoRecords { holdings, .. }) => return show_failed(holdings, args.json),
@@ -93,7 +99,7 @@ fn view_ranks(
     let mut worst = ExitCode::SUCCESS;
     for &at in chosen {
         let capture = tree.capture(at);
-        output::print(&format!("{NOTE}{}{NOTE:#}\n", capture.label(), NOTE = output::NOTE))?;
+        output::print(&format!("{NOTE}{}{NOTE:#}\n", capture.label()))?;
         let shown =
             input::capture(Some(&capture.directory), wanted).and_then(|capture| view_one(args, &capture));
         match shown {
@@ -207,7 +213,7 @@ fn remarks(dump: &Dump, selected: usize, shown: usize) -> Result<(), Failure> {
         text += &format!("{more}; --limit N shows more, filters fewer\n");
     }
     for note in dump.notes() {
-        text += &format!("{NOTE}note:{NOTE:#} {note}\n", NOTE = output::NOTE);
+        text += &format!("{NOTE}note:{NOTE:#} {note}\n");
     }
     output::remark(&text)
 }

@@ -20,7 +20,7 @@ use super::checked::Checksums;
 use super::error::{OpenError, PayloadError, TimesError};
 use super::from_journal::Table;
 use super::from_manifest::Listed;
-use super::locate::{DumpFiles, locate, newest};
+use super::locate::{DumpFiles, Holds, locate, newest};
 use super::record::Record;
 use super::run_facts::RunFacts;
 use crate::map::Bytes;
@@ -194,9 +194,9 @@ impl Dump {
         }
     }
 
-    /// The newest dump in a directory of runs.
-    pub fn newest(outputs: &Path) -> Result<PathBuf, OpenError> {
-        newest(outputs)
+    /// The newest dump in a directory of runs that holds something of a kind.
+    pub fn newest(outputs: &Path, what: Holds) -> Result<PathBuf, OpenError> {
+        newest(outputs, what)
     }
 
     /// When what ran where. `None` if the dump does not tell; the error says what is wrong with what it tells.

@@ -28,23 +28,28 @@ pub(super) fn locate(path: &Path) -> Result<DumpFiles, OpenError> {
     if metadata.is_dir() { in_directory(path) } else { beside(path) }
 }
 
-/// The newest dump below `outputs` that holds anything.
-pub(super) fn newest(outputs: &Path) -> Result<PathBuf, OpenError> {
+/// What of a dump a command works on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Holds {
+    Records,
+    OrchestrationArgs,
+}
+
+/// The newest dump below `outputs` that holds something of that kind. One that cannot be read counts: opening it then says
+/// why.
+pub(super) fn newest(outputs: &Path, what: Holds) -> Result<PathBuf, OpenError> {
     let mut dumps: Vec<(SystemTime, PathBuf)> = Vec::new();
     for run in subdirectories(outputs)? {
         dumps.extend(dumps_of_run(&run)?.into_iter().map(|dump| (written(&dump), dump.directory)));
     }
     dumps.sort();
+    let holds = |dump: Dump| match what {
+        Holds::Records => !dump.is_empty(),
+        Holds::OrchestrationArgs => dump.run().is_some_and(|run| !run.orchestration_args.is_empty()),
+    };
     let lack = || OpenError::NotADump { path: outputs.to_path_buf(), lack: Lack::Runs };
-    dumps.into_iter().rev().map(|(_, path)| path).find(|path| !is_empty(path)).ok_or_else(lack)
-}
-
-/// Whether a dump can be read and holds nothing: its run ended before its first task did. One that cannot be read
-/// counts: opening it then says why.
-fn is_empty(path: &Path) -> bool {
-    let empty =
-        |dump: Dump| dump.is_empty() && dump.run().is_none_or(|run| run.orchestration_args.is_empty());
-    Dump::open(path).is_ok_and(empty)
+    let newest = dumps.into_iter().rev().map(|(_, path)| path);
+    newest.into_iter().find(|path| Dump::open(path).map_or(true, holds)).ok_or_else(lack)
 }
 
 /// The runs below `outputs` that have dumps, by name, each with its dumps.
@@ -77,7 +82,10 @@ fn in_directory(path: &Path) -> Result<DumpFiles, OpenError> {
             OpenError::Several { path, dumps: paths }
         });
     }
-    Err(OpenError::NotADump { path: path.to_path_buf(), lack: Lack::Files { newest: newest(path).ok() } })
+    Err(OpenError::NotADump {
+        path: path.to_path_buf(),
+        lack: Lack::Files { newest: newest(path, Holds::Records).ok() },
+    })
 }
 
 /// The dump that the file at `path` belongs to.

@@ -4,7 +4,7 @@ use std::fs;
 use std::os::unix::fs::{PermissionsExt, symlink};
 use std::path::Path;
 
-use argus_dump::read::{Dump, OpenError};
+use argus_dump::read::{Dump, Holds, OpenError};
 use argus_dump::{DumpOptions, RunDirectory, RunEnd};
 use argus_facts::with_causes;
 
@@ -62,7 +62,7 @@ fn rounds_are_listed() {
 #[test]
 fn the_newest_is_the_one_written_last() {
     let outputs = tempfile::tempdir().unwrap();
-    let none = with_causes(&Dump::newest(outputs.path()).unwrap_err());
+    let none = with_causes(&Dump::newest(outputs.path(), Holds::Records).unwrap_err());
     assert!(none.contains("none of the directories in it has one"), "{none}");
     for (name, task) in [("a", 1), ("b", 2), ("c", 3)] {
         let run = RunDirectory::at(&outputs.path().join(name)).unwrap();
@@ -73,7 +73,7 @@ fn the_newest_is_the_one_written_last() {
     let late = std::time::SystemTime::now() + std::time::Duration::from_secs(1000);
     let file = outputs.path().join("b/tensor_dump/tensor_dump.json");
     fs::File::options().write(true).open(file).unwrap().set_modified(late).unwrap();
-    assert_eq!(Dump::newest(outputs.path()).unwrap(), outputs.path().join("b/tensor_dump"));
+    assert_eq!(Dump::newest(outputs.path(), Holds::Records).unwrap(), outputs.path().join("b/tensor_dump"));
 }
 
 #[test]

@@ -53,7 +53,7 @@ fn run(subject: &Subject, platform: &'static Chip, injections: &[Injection]) -> 
 }
 
 fn injection(kernel: &str, nth: u64, kind: InjectionKind) -> Injection {
-    Injection { kernel: kernel.into(), nth, kind }
+    Injection { kernel: kernel.into(), nth, task: None, kind }
 }
 
 /// The tasks of a kernel. In these scenes the order of submission is that of ids.

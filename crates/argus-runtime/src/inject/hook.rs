@@ -107,7 +107,7 @@ impl Injector {
             }
             let number = state.seen[index];
             state.seen[index] += 1;
-            if number != injection.nth {
+            if !injection.task.map_or(number == injection.nth, |wanted| wanted == task.id) {
                 continue;
             }
             match state.targets.entry(task.id) {

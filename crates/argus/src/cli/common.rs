@@ -87,4 +87,8 @@ impl Shell {
 pub struct ManArgs {
     /// Directory to write to
     pub directory: PathBuf,
+
+    /// Replace pages that are there
+    #[arg(long)]
+    pub force: bool,
 }

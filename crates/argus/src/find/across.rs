@@ -16,7 +16,8 @@ use super::impossible;
 use crate::bar::byte_bar;
 use crate::cli::FindArgs;
 use crate::failure::{FAILED, Failure, USAGE};
-use crate::output::{BAD, GOOD, NOTE, counted};
+use crate::marks::{BAD, GOOD, NOTE};
+use crate::output::counted;
 use crate::{input, output, ranks, schema, table};
 
 /// The whole report. Groups hold what was seen, so that reports of shards can be joined and judged again.

@@ -2,7 +2,6 @@
 
 use std::path::Path;
 
-use anstream::adapter::strip_str;
 use argus_find::align::Side;
 use argus_find::report::Report;
 use argus_find::search::Expectation;
@@ -10,6 +9,7 @@ use argus_web::Verb;
 use argus_web::report::{Subject, page, runs_page};
 
 use crate::failure::Failure;
+use crate::marks::printable;
 use crate::open::command;
 
 /// Writes the page, whole or not at all. `repeat` are the options that name the scene again.
@@ -30,7 +30,7 @@ pub fn write(
 
 /// Writes the page of several runs: what the text says.
 pub fn write_runs(path: &Path, text: &str) -> Result<(), Failure> {
-    save(path, &runs_page(&strip_str(text).to_string()))
+    save(path, &runs_page(&printable(text)))
 }
 
 fn save(path: &Path, page: &str) -> Result<(), Failure> {

@@ -17,7 +17,8 @@ use serde_json::{Value, json};
 use super::{impossible, judge, known_scene, unknown_scene};
 use crate::cli::FindArgs;
 use crate::failure::{FAILED, Failure, USAGE};
-use crate::output::{BAD, GOOD, NOTE, counted};
+use crate::marks::{BAD, GOOD, NOTE};
+use crate::output::counted;
 use crate::{input, output, ranks, schema, table};
 
 /// Every chosen rank judged by itself: by the references of its scene.

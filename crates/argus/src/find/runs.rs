@@ -14,7 +14,8 @@ use serde_json::{Value, json};
 use super::{html, impossible};
 use crate::cli::FindArgs;
 use crate::failure::Failure;
-use crate::output::{BAD, GOOD, NOTE, counted};
+use crate::marks::{BAD, GOOD, NOTE};
+use crate::output::counted;
 use crate::{input, output, schema};
 
 /// Races that are spelled out.

@@ -3,15 +3,14 @@
 use std::collections::{HashMap, HashSet};
 use std::fmt::Write;
 
-use anstyle::{AnsiColor, Style};
 use argus_find::pattern::Finding;
 use argus_find::report::{Closer, Compared, FirstWrong, Listing, Overall, RaceReport, TaskLine};
 use argus_find::search::{BY_REFERENCE, EndResult};
 
-use crate::output::{BAD, GOOD, NOTE, counted};
+use crate::marks::{BAD, DIM, GOOD, NOTE};
+use crate::output::counted;
 use crate::table;
 
-const DIM: Style = AnsiColor::BrightBlack.on_default();
 /// Tasks that are listed by name before the rest is only counted.
 const LISTED: usize = 12;
 

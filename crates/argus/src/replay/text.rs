@@ -9,11 +9,12 @@ use argus_facts::with_causes;
 use argus_replay::compare::{Change, Sample};
 use argus_replay::task::place_name;
 use argus_replay::{Argument, Judgement, Observation, Sighting, Verdict, What};
+use argus_text::UNWRITTEN;
 use argus_text::record::scalar_bits;
 use comfy_table::CellAlignment;
 
 use super::Report;
-use crate::output::{BAD, GOOD, NOTE};
+use crate::marks::{BAD, GOOD, NOTE};
 use crate::table;
 
 /// Rows and columns of a probed tile that are shown.
@@ -168,7 +169,8 @@ fn show(text: &mut String, sighting: &Sighting) {
                 let mut line = String::from(" ");
                 for col in 0..(*cols).min(CORNER) {
                     let index = u64::from(row) * u64::from(*cols) + u64::from(col);
-                    let shown = number::element(*dtype, bytes, index).map_or_else(|| "?".into(), number);
+                    let shown = number::element(*dtype, bytes, index);
+                    let shown = shown.map_or_else(|| "?".into(), |value| self::shown(*dtype, value));
                     _ = write!(line, " {shown:>12}");
                 }
                 let more = if *cols > CORNER { " ..." } else { "" };
@@ -276,7 +278,11 @@ fn list(numbers: &[u32]) -> String {
 }
 
 fn value(dtype: DType, bits: u64) -> String {
-    number(number::number(dtype, bits))
+    shown(dtype, number::number(dtype, bits))
+}
+
+fn shown(dtype: DType, value: Number) -> String {
+    if number::is_unwritten(dtype, value) { UNWRITTEN.to_owned() } else { number(value) }
 }
 
 /// The shortest text that stands for this value alone; most floats are f32, which need fewer digits.

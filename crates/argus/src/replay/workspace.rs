@@ -26,7 +26,8 @@ use super::{json as replay_json, text as replay_text};
 use crate::cli::{ReplayArgs, TaskArgs};
 use crate::failure::{FAILED, Failure};
 use crate::interrupt::Interrupt;
-use crate::output::{self, GOOD, NOTE};
+use crate::marks::{GOOD, NOTE};
+use crate::output;
 use crate::{lookup, schema, table};
 
 /// What was written.

@@ -8,7 +8,7 @@ use comfy_table::{CellAlignment, Table};
 
 use super::{Times, Verdict, shown_round};
 use crate::capture::Kept;
-use crate::output::{BAD, GOOD, NOTE};
+use crate::marks::{BAD, GOOD, NOTE};
 use crate::run::{Summary, capturing};
 use crate::table;
 
@@ -153,9 +153,10 @@ fn value(value: f64) -> String {
 mod tests {
     use super::super::tests::{RIGHT, WRONG, summary};
     use super::*;
+    use crate::marks::printable;
 
     fn plain(summary: &Summary) -> String {
-        anstream::adapter::strip_str(&text(summary)).to_string()
+        printable(&text(summary)).into_owned()
     }
 
     #[test]

@@ -9,7 +9,8 @@ use argus_runs::timing::{PathStep, Timing, timing};
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::output::{GOOD, NOTE, counted};
+use crate::marks::{GOOD, NOTE};
+use crate::output::counted;
 use crate::{output, schema, table};
 
 /// Steps of a path that are listed; `--json` has all of them.

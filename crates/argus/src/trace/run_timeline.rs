@@ -24,7 +24,8 @@ use serde_json::json;
 use self::model::Modelled;
 use crate::cli::TraceArgs;
 use crate::failure::Failure;
-use crate::output::{self, NOTE};
+use crate::marks::NOTE;
+use crate::output;
 use crate::schema;
 
 /// A file that a timeline goes to; its name was checked.

@@ -6,7 +6,7 @@ use argus_trace::{STATEMENT, Summary};
 use comfy_table::{CellAlignment, Table};
 
 use super::task::Report;
-use crate::output::{BAD, GOOD, NOTE};
+use crate::marks::{BAD, GOOD, NOTE};
 use crate::{replay, table};
 
 /// Columns of a bar that stands for the whole length.

@@ -8,7 +8,7 @@ use argus_facts::with_causes;
 use argus_runs::Holdings;
 use serde_json::{Value, json};
 
-use crate::output::{BAD, NOTE};
+use crate::marks::{BAD, NOTE};
 use crate::schema;
 
 pub fn text(holdings: &Holdings) -> String {

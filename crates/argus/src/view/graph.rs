@@ -12,7 +12,8 @@ use argus_runs::Capture;
 use serde_json::{Value, json};
 
 use crate::failure::Failure;
-use crate::output::{NOTE, counted};
+use crate::marks::NOTE;
+use crate::output::counted;
 use crate::{schema, table};
 
 /// What there is of a graph: the dump's own, or that of a file beside it.

@@ -7,7 +7,7 @@ use argus_text::record;
 
 use super::row::{COLUMNS, RIGHT, row};
 use crate::long_table::LongTable;
-use crate::output::printable;
+use crate::marks::printable;
 
 /// The role, the dtype and the size follow from other columns, or are of less use.
 const TABLE: LongTable<{ COLUMNS.len() }> = LongTable { columns: COLUMNS, right: RIGHT, spared: &[8, 4, 6] };

@@ -7,7 +7,8 @@ use argus_runs::RunTree;
 use argus_runs::tree::RankRow;
 use serde_json::{Value, json};
 
-use crate::output::{BAD, NOTE, counted};
+use crate::marks::{BAD, NOTE};
+use crate::output::counted;
 use crate::{schema, table};
 
 pub fn text(tree: &RunTree, chosen: &[usize]) -> String {

@@ -9,7 +9,7 @@ use argus_text::object::summary;
 use argus_text::record::{dtype, remarks, scalar, shape, stage};
 
 use crate::long_table::Row;
-use crate::output::printable;
+use crate::marks::printable;
 
 pub const COLUMNS: [&str; 10] =
     ["INDEX", "TASK", "KERNEL", "STAGE", "ROLE", "ARG", "DTYPE", "SHAPE", "BYTES", "VALUES"];

@@ -110,6 +110,8 @@ fn mistakes_are_said_in_one_clear_message() {
         ("run vector_example more", 2, "'more' is not expected"),
         ("run vector_example --dump-select kernel=add", 2, "nothing is to be captured"),
         ("run vector_example --dump-tensor --dump-select kernel=QK", 2, "it has add, add_scalar, mul"),
+        ("run vector_example --dump-tensor --dump-select kernel=mull", 2, "did you mean 'mul'?"),
+        ("run vector_example --dump-tensor --dump-select knd=tensor", 2, "did you mean 'kind'?"),
         ("run vector_example --dump-tensor --dump-select colour=red", 2, "unknown key 'colour'"),
         ("run vector_example --dump-tensor --dump-select arg=9", 1, "matched no argument"),
         ("run vector_example --dump-tensor=partial", 1, "it marks nothing"),

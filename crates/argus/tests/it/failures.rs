@@ -1,6 +1,6 @@
 //! Runs that fail: exit code 1, one clear message, no panic text.
 
-use crate::tool::{argus, argus_json};
+use crate::tool::{argus, argus_in, argus_json};
 
 #[test]
 fn a_fatal_error_is_told_with_its_code() {
@@ -26,6 +26,22 @@ fn a_kernel_that_panics_is_named_without_a_panic_message() {
         let capture =
             format!("next: argus run failures --case crashing_kernel --runtime {runtime} --dump-tensor");
         assert_eq!(next, capture);
+    }
+}
+
+#[test]
+fn a_run_that_fails_before_its_first_task_leads_to_find_which_names_the_failure() {
+    for case in ["scope_deadlock", "dep_pool_overflow", "invalid_args", "explicit_fatal"] {
+        let home = tempfile::tempdir().unwrap();
+        let ended = argus_in(home.path(), &format!("run failures --case {case} --dump-tensor -o run"));
+        assert_eq!(ended.code, 1, "{case}");
+        assert!(ended.stderr.ends_with("next: argus find run/tensor_dump\n"), "{case}: {}", ended.stderr);
+        let error = ended.stderr.lines().next().unwrap().strip_prefix("error: fatal ").unwrap();
+        let (code, _) = error.split_once(':').unwrap();
+        let found = argus_in(home.path(), "find run/tensor_dump");
+        assert_eq!(found.code, 1, "{case}: {}", found.stdout);
+        let last = found.stdout.lines().last().unwrap();
+        assert!(last.starts_with("FAILED") && last.contains(code), "{case}: {last}");
     }
 }
 

@@ -45,7 +45,15 @@ fn what_cannot_be_done_is_an_error_that_says_so() {
         ("run vector_example --inject QK:scale --dump-tensor", 2, "it has add, add_scalar, mul"),
         ("run vector_example --inject mul:1:scale", 1, "kernel 'mul' has 1 tasks, counted from 0"),
         ("run vector_example --inject mul:halve", 2, "there are scale, bitflip, nan, zero-row, shift-row"),
-        ("run vector_example --inject mul", 2, "write KERNEL:KIND or KERNEL:N:KIND"),
+        ("run vector_example --inject mul", 2, "write TASK:KIND, with a task such as SF:1"),
+        ("run vector_example --inject mull:scale", 2, "did you mean 'mul'?"),
+        ("run vector_example --inject mul:scael", 2, "did you mean 'scale'?"),
+        (
+            "run vector_example --inject 0x1*:scale",
+            2,
+            "'0x1*:scale' names 4 tasks; a fault is injected into one",
+        ),
+        ("run vector_example --inject 9:scale", 2, "the run has no task 9; it has 5 tasks, counted from 0"),
         ("run vector_example --inject mul:shift-row", 1, "changed nothing by more than the tolerance"),
     ] {
         let ended = argus(line);
@@ -55,6 +63,26 @@ fn what_cannot_be_done_is_an_error_that_says_so() {
     let home = tempfile::tempdir().unwrap();
     argus_in(home.path(), "run vector_example --inject QK:scale --dump-tensor");
     assert_eq!(fs::read_dir(home.path()).unwrap().count(), 0, "a run that did not begin leaves nothing");
+}
+
+#[test]
+fn a_task_is_named_as_in_every_other_command() {
+    let home = tempfile::tempdir().unwrap();
+    let run = argus_in(home.path(), "run paged_attention --case CaseSmall2 --dump-tensor -o run");
+    assert_eq!(run.code, 0, "{}", run.stderr);
+    let tasks = |selector: &str| {
+        let seen = argus_in(home.path(), &format!("view run --task {selector} --json"));
+        let seen: Value = serde_json::from_str(&seen.stdout).unwrap();
+        seen["records"][0]["task_id"].as_str().unwrap().to_owned()
+    };
+    for selector in ["SF:3", "5", "PV:0", "7"] {
+        let id = tasks(selector);
+        for name in [selector, &id] {
+            let line = format!("run paged_attention --case CaseSmall2 --inject {name}:scale --json");
+            let (_, report) = argus_json(&line);
+            assert_eq!(report["injections"][0]["task_id"], id, "{line}");
+        }
+    }
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use std::io::{BufRead, BufReader};
 use std::process::{Command, Stdio};
 
-use crate::tool::{argus, argus_json, scenes};
+use crate::tool::{Terminal, argus, argus_json, scenes};
 
 #[test]
 fn every_scene_case_and_alias_is_listed() {
@@ -16,6 +16,30 @@ fn every_scene_case_and_alias_is_listed() {
             for name in case.names() {
                 assert!(ended.stdout.contains(name), "{} {name}", scene.name);
             }
+        }
+    }
+}
+
+#[test]
+fn a_narrow_terminal_shows_all_of_it_in_lines_that_fit() {
+    for columns in [40u16, 80, 100, 200] {
+        let terminal = Terminal::new(columns);
+        let mut command = Command::new(assert_cmd::cargo::cargo_bin!("argus"));
+        let ended = command.arg("list").env("TERM", "xterm").stdout(terminal.end()).status().unwrap();
+        drop(command);
+        assert!(ended.success());
+        let text = terminal.text();
+        let cases: usize = scenes().iter().map(|scene| scene.cases.len()).sum();
+        assert!(text.lines().count() < 4 * cases, "{columns} columns: {} lines", text.lines().count());
+        for scene in scenes() {
+            assert!(text.contains(&scene.name), "{columns} columns: {}", scene.name);
+            for word in scene.about.split(' ') {
+                assert!(text.contains(word), "{columns} columns, {}: {word}", scene.name);
+            }
+        }
+        if columns >= 80 {
+            let longest = text.lines().map(|line| line.trim_end().chars().count()).max();
+            assert!(longest <= Some(columns.into()), "{columns} columns: {longest:?}\n{text}");
         }
     }
 }

@@ -1,12 +1,11 @@
 //! Progress is for terminals: there it shows and goes away, elsewhere there is no byte of it.
 #![allow(clippy::unwrap_used, reason = "a panic is how a test fails, in its helpers too")]
 
-use std::io::Read;
 use std::process::{Command, Stdio};
-use std::thread::JoinHandle;
 
 use assert_cmd::cargo::cargo_bin;
-use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+
+use crate::tool::Terminal;
 
 /// A run that takes longer than progress waits: its kernel never ends and is given up after a second and a
 /// half.
@@ -16,32 +15,18 @@ const LONG: &[&str] =
 /// Everything that a call of the tool writes to a terminal as its stderr.
 fn on_a_terminal(more: &[&str]) -> (Option<i32>, String) {
     let home = tempfile::tempdir().unwrap();
-    let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
-    grantpt(&master).unwrap();
-    unlockpt(&master).unwrap();
-    let path = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
-    let terminal = std::fs::OpenOptions::new().read(true).write(true).open(path).unwrap();
-    let mut reader = std::fs::File::from(master);
-    let read: JoinHandle<Vec<u8>> = std::thread::spawn(move || {
-        let mut text = Vec::new();
-        let mut piece = [0; 4096];
-        // When the last writer has gone, a terminal answers with an error instead of an end.
-        while let Ok(count @ 1..) = reader.read(&mut piece) {
-            text.extend_from_slice(&piece[..count]);
-        }
-        text
-    });
+    let terminal = Terminal::new(100);
     let mut child = Command::new(cargo_bin!("argus"))
         .args(LONG)
         .args(more)
         .current_dir(home.path())
         .env("TERM", "xterm")
         .stdout(Stdio::null())
-        .stderr(terminal)
+        .stderr(terminal.end())
         .spawn()
         .unwrap();
     let code = child.wait().unwrap().code();
-    (code, String::from_utf8(read.join().unwrap()).unwrap())
+    (code, terminal.text())
 }
 
 #[test]

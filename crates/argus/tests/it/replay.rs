@@ -93,7 +93,7 @@ fn watches_and_probes_are_shown() {
     let ended = argus_in(home.path(), "replay run --task 0 --watch 2[7] --probe dst@TADD");
     assert_eq!(ended.code, 0, "{}", ended.stderr);
     assert!(ended.stdout.contains("TSTORE"), "{}", ended.stdout);
-    assert!(ended.stdout.contains("slot 2[7] NaN -> 5"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("slot 2[7] unwritten -> 5"), "{}", ended.stdout);
     assert!(ended.stdout.contains("TADD (crates/argus-scenes/src/kernels/vector.rs:"), "{}", ended.stdout);
     assert!(ended.stdout.contains(": dst, Vec tile at "), "{}", ended.stdout);
 }
@@ -119,7 +119,7 @@ fn a_spec_replaces_the_dump() {
     let line = "replay dump_tensor_example --kernel add --arg-spec args.json";
     let ended = argus_in(home.path(), &format!("{line} --watch 2[0]"));
     assert_eq!(ended.code, 0, "{}", ended.stderr);
-    assert!(ended.stdout.contains("slot 2[0] NaN -> 3.5"), "{}", ended.stdout);
+    assert!(ended.stdout.contains("slot 2[0] unwritten -> 3.5"), "{}", ended.stdout);
     assert!(ended.stdout.contains("there is nothing to compare its results with"), "{}", ended.stdout);
     fs::write(home.path().join("args.json"), spec.replace("\"index\": 2", "\"index\": 48")).unwrap();
     let ended = argus_in(home.path(), line);

@@ -133,6 +133,14 @@ fn an_empty_dump_is_never_the_newest() {
 }
 
 #[test]
+fn a_dump_of_arguments_alone_is_the_newest_for_those_who_ask_for_them() {
+    let home = two_runs();
+    good(home.path(), "run dump_tensor_example --dump-args -o outputs/third");
+    assert_eq!(json(home.path(), "view")["dump"], "outputs/second/tensor_dump");
+    assert_eq!(json(home.path(), "view --orchestration")["dump"], "outputs/third/tensor_dump");
+}
+
+#[test]
 fn the_arguments_of_the_orchestration_are_shown() {
     let home = tempfile::tempdir().unwrap();
     good(home.path(), "run dump_tensor_example --dump-args -o outputs/run");

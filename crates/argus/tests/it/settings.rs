@@ -133,4 +133,12 @@ fn each_command_has_a_manual_page() {
     for command in ["run", "view", "dumps", "doctor", "replay"] {
         assert!(home.path().join(format!("pages/argus-{command}.1")).exists(), "{command}");
     }
+    let again = argus_in(home.path(), "man pages");
+    assert_eq!(again.code, 2);
+    assert!(
+        again.stderr.contains("pages/argus.1 exists") && again.stderr.contains("--force"),
+        "{}",
+        again.stderr
+    );
+    assert_eq!(argus_in(home.path(), "man pages --force").code, 0);
 }

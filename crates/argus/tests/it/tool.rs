@@ -1,9 +1,14 @@
 //! Runs the built tool.
 
+use std::fs::File;
+use std::io::Read;
 use std::path::Path;
+use std::thread::JoinHandle;
 
 use assert_cmd::Command;
 use assert_cmd::cargo::cargo_bin;
+use rustix::pty::{OpenptFlags, grantpt, openpt, ptsname, unlockpt};
+use rustix::termios::{Winsize, tcsetwinsize};
 use serde_json::Value;
 
 /// What one call of the tool left behind.
@@ -51,4 +56,45 @@ pub fn scenes() -> Vec<argus_scene::Scene> {
     let files = argus_scene_file::SceneFiles { cxx: None, log: std::sync::Arc::new(|_, _, _| ()), twins };
     let shipped = argus_scene_file::shipped(&files).expect("what ships can be read");
     own.into_iter().chain(shipped).collect()
+}
+
+/// A terminal that a command writes to.
+pub struct Terminal {
+    end: File,
+    read: JoinHandle<Vec<u8>>,
+}
+
+impl Terminal {
+    /// With so many columns.
+    pub fn new(columns: u16) -> Terminal {
+        let master = openpt(OpenptFlags::RDWR | OpenptFlags::NOCTTY).unwrap();
+        grantpt(&master).unwrap();
+        unlockpt(&master).unwrap();
+        let path = ptsname(&master, Vec::new()).unwrap().into_string().unwrap();
+        let end = File::options().read(true).write(true).open(path).unwrap();
+        let size = Winsize { ws_row: 24, ws_col: columns, ws_xpixel: 0, ws_ypixel: 0 };
+        tcsetwinsize(&end, size).unwrap();
+        let mut reader = File::from(master);
+        let read = std::thread::spawn(move || {
+            let mut text = Vec::new();
+            let mut piece = [0; 4096];
+            // When the last writer has gone, a terminal answers with an error instead of an end.
+            while let Ok(count @ 1..) = reader.read(&mut piece) {
+                text.extend_from_slice(&piece[..count]);
+            }
+            text
+        });
+        Terminal { end, read }
+    }
+
+    /// For stdout or stderr of a command.
+    pub fn end(&self) -> File {
+        self.end.try_clone().unwrap()
+    }
+
+    /// Everything that was written, once the command has ended.
+    pub fn text(self) -> String {
+        drop(self.end);
+        String::from_utf8(self.read.join().unwrap()).unwrap()
+    }
 }

@@ -9,7 +9,8 @@ use serde_json::json;
 use super::Target;
 use super::model::Modelled;
 use crate::failure::Failure;
-use crate::output::{self, NOTE};
+use crate::marks::NOTE;
+use crate::output;
 use crate::schema;
 
 /// Says what was drawn.
