@@ -10,7 +10,8 @@ use argus_scenes::scenes::all;
 use crate::setup::{Recorded, long};
 
 /// Cases that take long and show nothing that a smaller one of their scene does not.
-pub const LONG: &[(&str, &str)] = &[("paged_attention", "large"), ("benchmark_bgemm", "Case0")];
+pub const LONG: &[(&str, &str)] =
+    &[("paged_attention", "large"), ("paged_attention_manual_scope", "large"), ("benchmark_bgemm", "Case0")];
 
 fn assert_every_task(scene: &Scene, case: &Case, runtime: RuntimeKind, platform: &'static Chip) {
     let recorded = Recorded::case(&scene.name, case, runtime, platform, &RecordRequest::default());

@@ -25,7 +25,7 @@ const SCENES: [(&str, &str); 14] = [
     ("matmul", "default"),
     ("matmul_double_buffered", "default"),
     ("bgemm", "default"),
-    ("benchmark_bgemm", "Case0"),
+    ("benchmark_bgemm", "Bgemm64"),
     ("mixed_example", "case1"),
     ("pipe_mix", "default"),
     ("paged_attention", "CaseSmall1"),
@@ -257,6 +257,7 @@ fn the_injected_task_is_named_on_every_scene() {
                 if !long() && (platform == "a5sim") != (turn % 2 == 1) {
                     continue;
                 }
+                let start = std::time::Instant::now();
                 let run =
                     format!("run {scene} --case {case} --runtime {runtime} -p {platform} --skip-golden");
                 _ = fs::remove_dir_all(home.path().join("clean"));
@@ -276,6 +277,7 @@ fn the_injected_task_is_named_on_every_scene() {
                     turn += 1;
                     assert!(!long() || found, "argus {run}: no fault of {kernel} had an effect");
                 }
+                eprintln!("{run}: {:?}", start.elapsed());
             }
         }
     }
