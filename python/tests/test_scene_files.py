@@ -244,6 +244,30 @@ def test_what_argus_has_not_can_be_imported_and_is_skipped_when_used(tmp_path: P
     assert program.returncode == 2 and program.stderr == f"error: test_two_chips.py cannot run here: {says}\n"
 
 
+JUNE_OF_SEVERAL_CHIPS = """\
+from simpler import task_interface, worker
+from simpler.task_interface import ArgDirection, TaskArgs, TensorArgType
+from simpler_setup import SceneTestCase, goldens, log_config, scene_test
+
+
+@scene_test(level=3, runtime="tensormap_and_ringbuffer")
+class TestChain(SceneTestCase):
+    CALLABLE = {"callables": [{"name": "chip", "orchestration": {"source": "orch.cpp"}}]}
+    CASES = [{"name": "default", "platforms": ["a2a3sim"], "config": {"device_count": 2, "block_dim": 3}, "params": {}}]
+
+
+def test_modules_are_names_of_their_package():
+    assert worker.Worker.__name__ == "Worker" and task_interface.ArgDirection is ArgDirection
+    assert callable(log_config.configure_logging) and goldens.__name__ == "simpler_setup.goldens"
+"""
+
+
+def test_a_class_of_june_for_several_chips_is_skipped_and_its_file_is_read(tmp_path: Path) -> None:
+    (tmp_path / "test_chain.py").write_text(JUNE_OF_SEVERAL_CHIPS)
+    done = compat("-m pytest -q -p no:cacheprovider . --platform a2a3sim", tmp_path, tmp_path)
+    assert counted(done) == {"passed": 1, "skipped": 1}, done.stdout + done.stderr
+
+
 def test_functions_are_chosen_by_their_marks_and_levels(tmp_path: Path) -> None:
     (tmp_path / "test_marked.py").write_text(
         "import pytest\n"
@@ -479,3 +503,7 @@ def test_in_a_checkout_its_own_builders_are_left_out(tmp_path: Path) -> None:
     for arguments in ("examples tests/st", "", f"{tmp_path}/tests/st/a {tmp_path}/tests/st/b -n 2"):
         done = compat(f"-m pytest -q -p no:cacheprovider {arguments} --platform a2a3sim --device 0-15", tmp_path / "out", tmp_path)
         assert counted(done) == {"passed": 3}, done.stdout + done.stderr
+    link = tmp_path.with_name(f"{tmp_path.name}_link")
+    link.symlink_to(tmp_path)
+    done = compat(f"-m pytest -q -p no:cacheprovider {link}/tests/st/b --platform a2a3sim", tmp_path / "out", tmp_path)
+    assert counted(done) == {"passed": 1}, done.stdout + done.stderr

@@ -43,13 +43,14 @@ class SceneTestLevel(IntEnum):
     L4 = 4
 
 
-def scene_level(of: Any) -> Any:
+def scene_level(level: Any) -> Any:
     """The level of a scene test or of a marked function; given a level itself, a decorator that marks a function."""
-    if hasattr(of, "_st_level"):
-        return SceneTestLevel(of._st_level)
+    if hasattr(level, "_st_level"):
+        return SceneTestLevel(level._st_level)
+    number = int(SceneTestLevel[level.upper()] if isinstance(level, str) else level)
 
     def decorate(test: Any) -> Any:
-        test._st_level = int(of)
+        test._st_level = number
         return test
 
     return decorate

@@ -277,6 +277,18 @@ def where(condition: Tensor, a: Any = None, b: Any = None) -> Any:
     return computed(np.where(condition._store, number(a, of), number(b, of)), of)
 
 
+def pow(base: Any, exponent: Any) -> Tensor:
+    return base.pow(exponent) if isinstance(base, Tensor) else binary(np.power, base, exponent)
+
+
+def fmod(input: Tensor, other: Any) -> Tensor:
+    return binary(np.fmod, input, other)
+
+
+def tile(input: Tensor, dims: Any) -> Tensor:
+    return input.tile(dims)
+
+
 def max(input: Tensor, *rest: Any, **named: Any) -> Any:
     return input.max(*rest, **named)
 
@@ -342,7 +354,7 @@ def _method(name: str) -> Any:
 for _name in (
     "abs add all amax amin any argmax bmm ceil chunk clamp clone count_nonzero cos cumsum div dot eq equal exp flatten floor "
     "gather ge gt index_select isfinite isinf isnan le log log2 lt masked_fill matmul mean mm mul mv narrow ne neg nonzero "
-    "permute pow prod reciprocal relu repeat_interleave reshape round rsqrt sigmoid sign sin softmax split sqrt square "
+    "permute prod reciprocal relu repeat_interleave reshape round rsqrt sigmoid sign sin softmax split sqrt square "
     "squeeze std sub sum tanh transpose unsqueeze var t exp2 numel argmin median norm logsumexp log_softmax nan_to_num lerp "
     "logical_and logical_or logical_xor logical_not select unbind roll flip movedim masked_select scatter index_add sort "
     "argsort unique diag bitwise_and bitwise_or bitwise_xor remainder floor_divide erf log1p expm1 trunc atan2 swapaxes "
