@@ -16,7 +16,7 @@ use rustc_hash::FxHashMap;
 use crate::flow::pieces;
 use crate::indices::Indices;
 use crate::intervals::Intervals;
-use crate::tasks::Tasks;
+use crate::tasks::{Predecessor, Tasks};
 
 /// Two tasks that nothing keeps apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -96,7 +96,7 @@ pub fn races(dump: &Dump, tasks: &Tasks) -> Vec<Race> {
         paths.arrive(at);
         let mut report = |other: Toucher, record: usize, how: Conflict, bytes: Range<u64>| {
             let other = (other.0 as usize, other.1 as usize);
-            if other.0 != at && !paths.exists(other.0, at) {
+            if other.0 != at && !paths.exists(other.0, at) && !may_be_given_out_again(tasks, other.0, at) {
                 found.entry((other.0, at, how)).or_insert_with(|| Race {
                     first: other.0,
                     second: at,
@@ -150,6 +150,14 @@ pub fn races(dump: &Dump, tasks: &Tasks) -> Vec<Race> {
 fn submitted_after(tasks: &Tasks, later: usize, earlier: usize) -> bool {
     let (later, earlier) = (tasks.get(later).id, tasks.get(earlier).id);
     later.ring() == earlier.ring() && later > earlier
+}
+
+/// Whether memory of the second task may have been given out after the first was submitted: it depends on a task that only
+/// creates tensors, and no dump says where these lie. The memory had to be free then, so the first was done with it.
+fn may_be_given_out_again(tasks: &Tasks, first: usize, second: usize) -> bool {
+    let creates = |before: &Predecessor| before.data && tasks.get(before.task).is_idle();
+    let mut creators = tasks.predecessors(second).iter().filter(|before| creates(before));
+    creators.any(|before| submitted_after(tasks, before.task, first))
 }
 
 /// Whether one task is ordered before another.

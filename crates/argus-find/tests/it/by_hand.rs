@@ -109,7 +109,7 @@ pub fn write_stages(directory: &Path, tasks: &[TaskSpec], stages: &[Stage], end:
                 header: header(what::TASK),
                 task: TaskFields {
                     task_id: task.id,
-                    func_ids: [task.kernel as i32, -1, -1],
+                    func_ids: if task.args.is_empty() { [-1; 3] } else { [task.kernel as i32, -1, -1] },
                     blocks: 1,
                     dispatch_order: if task.args.is_empty() { u64::MAX } else { order as u64 },
                     dispatched_ns: order as u64 * 10,
