@@ -82,7 +82,7 @@ def include_directory() -> str:
     from pathlib import Path
 
     here = Path(__file__).resolve().parent
-    # A wheel has a copy; a checkout has the originals beside the package.
+    # A wheel has a copy; a checkout has the originals next to the package.
     for place in (here / "include", here.parent.parent / "include"):
         if place.is_dir():
             return str(place)

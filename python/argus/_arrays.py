@@ -1,4 +1,4 @@
-"""From bytes of a dump to arrays of NumPy and torch, and back."""
+"""Converts bytes of a dump to NumPy arrays and torch tensors, and back."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from argus._native import Payload
 
-#: The names of dumps and those of NumPy.
+#: Names of types in dumps and in NumPy.
 _PLAIN = {
     "FLOAT32": "<f4",
     "FLOAT16": "<f2",
@@ -26,7 +26,7 @@ _PLAIN = {
     "UINT32": "<u4",
     "BOOL": "?",
 }
-#: The names of dumps and those of ml_dtypes.
+#: Names of types in dumps and in ml_dtypes.
 _SMALL = {
     "BFLOAT16": "bfloat16",
     "FP8E4M3FN": "float8_e4m3fn",
@@ -46,7 +46,7 @@ def numpy_module() -> Any:
 
 
 def numpy_dtype(name: str) -> np.dtype[Any]:
-    """The type of NumPy that elements of this type have."""
+    """The NumPy type for elements of this type."""
     numpy = numpy_module()
     if name in _PLAIN:
         dtype: np.dtype[Any] = numpy.dtype(_PLAIN[name])
@@ -60,7 +60,7 @@ def numpy_dtype(name: str) -> np.dtype[Any]:
 
 
 def array(payload: Payload | bytes, name: str, shape: tuple[int, ...]) -> NDArray[Any]:
-    """An array over these bytes, read-only."""
+    """A read-only array over these bytes."""
     numpy = numpy_module()
     raw = numpy.frombuffer(payload, "u1") if isinstance(payload, bytes) else numpy.asarray(payload)
     if name == _PACKED:
@@ -73,7 +73,7 @@ def array(payload: Payload | bytes, name: str, shape: tuple[int, ...]) -> NDArra
 
 
 def scalar(bits: int, name: str) -> NDArray[Any]:
-    """A scalar as an array without dimensions."""
+    """A scalar as a zero-dimensional array."""
     dtype = numpy_dtype(name)
     raw = bits.to_bytes(8, "little")[: dtype.itemsize]
     values: NDArray[Any] = numpy_module().frombuffer(raw, dtype).reshape(())
@@ -81,7 +81,7 @@ def scalar(bits: int, name: str) -> NDArray[Any]:
 
 
 def elements(value: Any, name: str, shape: tuple[int, ...]) -> bytes:
-    """The bytes of an array in logical order, in the type of a tensor of a dump; the opposite of :func:`array`."""
+    """The bytes of an array in logical order, in the type of a dump's tensor; the inverse of :func:`array`."""
     numpy = numpy_module()
     if hasattr(value, "detach"):
         value = value.detach().cpu()
@@ -105,7 +105,7 @@ def elements(value: Any, name: str, shape: tuple[int, ...]) -> bytes:
     return packed
 
 
-#: Types that torch reads out of plain numbers of the same size.
+#: Types that torch makes from plain integers of the same size.
 _TORCH = {
     "BFLOAT16": ("<i2", "bfloat16"),
     "FP8E4M3FN": ("u1", "float8_e4m3fn"),
@@ -138,7 +138,7 @@ def torch_tensor(payload: Payload | bytes, name: str, shape: tuple[int, ...]) ->
 
 
 def torch_scalar(bits: int, name: str) -> Any:
-    """A scalar as a torch tensor without dimensions."""
+    """A scalar as a zero-dimensional torch tensor."""
     plain = _TORCH.get(name, (_PLAIN.get(name), None))[0]
     size = numpy_module().dtype(plain).itemsize
     return torch_tensor(bits.to_bytes(8, "little")[:size], name, ())

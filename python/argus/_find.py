@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Compared:
-    """A record and how it compares with what it should be."""
+    """A record, and how it compares with what it should be."""
 
     arg: int
     #: Position in the dump.
@@ -35,7 +35,7 @@ class Compared:
 
 @dataclass(frozen=True)
 class TaskVerdict:
-    """A task and what is said of it."""
+    """A task and its verdict."""
 
     task_id: str
     kernel: str
@@ -48,7 +48,7 @@ class TaskVerdict:
 
 @dataclass(frozen=True)
 class Race:
-    """Two tasks that touch the same bytes in no order."""
+    """Two tasks that touch the same bytes with nothing ordering them."""
 
     first: TaskVerdict
     second: TaskVerdict
@@ -58,7 +58,7 @@ class Race:
 
 @dataclass(frozen=True)
 class FirstWrong:
-    """A task where an error begins."""
+    """A task where an error starts."""
 
     task_id: str
     kernel: str
@@ -86,7 +86,7 @@ class FirstWrong:
 
 
 class Verdict:
-    """What a search found. It is true if everything that there was to compare agrees."""
+    """The result of a search. It is true if everything that could be compared agrees."""
 
     def __init__(self, dump: _native.Dump, report: _native.Report) -> None:
         self._report = report
@@ -95,20 +95,20 @@ class Verdict:
         self.dump = dump
         #: ``agree``, ``differ``, ``damaged``, ``failed``, ``race`` or ``unjudged``.
         self.word: str = self._head["verdict"]
-        #: The exit code of `argus find`: 0 for agreement, 1 if something is wrong, 2 if nothing could be said.
+        #: The exit code of `argus find`: 0 for agreement, 1 if something is wrong, 2 if nothing could be judged.
         self.exit_code: int = self._head["exit_code"]
         #: What the outputs were compared with.
         self.compared_with: str = self._head["compared_with"]
-        #: How many tasks have which verdict.
+        #: The number of tasks with each verdict.
         self.counts: dict[str, int] = self._head["counts"]
-        #: Tasks of which an output was compared, and tasks that run kernels.
+        #: Tasks with at least one compared output, and tasks that run kernels.
         self.judged: int = self._head["judged"]
         self.judgeable: int = self._head["judgeable"]
         #: How the run failed, if it did.
         self.failure: str | None = self._head["failure"]
         #: What counted as agreement.
         self.tolerances: tuple[str, ...] = tuple(self._head["tolerances"])
-        #: What to know before believing it.
+        #: Caveats of the verdict.
         self.notes: tuple[str, ...] = tuple(self._head["notes"])
 
     def __bool__(self) -> bool:
@@ -116,7 +116,7 @@ class Verdict:
 
     @cached_property
     def first_wrong(self) -> tuple[FirstWrong, ...]:
-        """The tasks where errors begin, those on which no other depends first."""
+        """The tasks where errors start, dependencies first."""
         return tuple(
             FirstWrong(
                 each["task_id"],
@@ -152,7 +152,7 @@ class Verdict:
 
     @cached_property
     def races(self) -> tuple[Race, ...]:
-        """Tasks that touch the same bytes in no order, as far as the dump can tell."""
+        """Pairs of tasks that touch the same bytes with nothing ordering them, as far as the dump can tell."""
         tasks = self.tasks
         return tuple(
             Race(tasks[each["tasks"][0]], tasks[each["tasks"][1]], each["how"], each["bytes"])
@@ -216,9 +216,9 @@ def find(
     """Finds the first wrong task of a dump.
 
     ``against`` compares with another dump. ``golden`` is a directory of expected arrays, or says in Python what each task
-    should make of its captured inputs: a function ``golden(task)``, or a module or class with one, or with a function
+    should compute from its captured inputs: a function ``golden(task)``, or a module or class with one, or with a function
     ``golden_NAME(task)`` for each kernel. Without either, the scene of the dump says what its kernels should compute; name
-    it with ``scene`` and ``case`` where the dump does not.
+    it with ``scene`` and ``case`` if the dump does not.
 
     >>> import argus
     >>> run = argus.run("vector_example", dump="broken", inject=["add_scalar:1:scale"])
@@ -228,7 +228,7 @@ def find(
     >>> argus.find(run.dump, against="my_run").first_wrong[0].kernel
     'add_scalar'
 
-    A golden gets views of the captured inputs and returns its outputs:
+    A golden gets views of the captured inputs and returns the outputs:
 
     >>> def golden(task):
     ...     first, *rest = task.inputs

@@ -1,4 +1,4 @@
-"""Records as tables of other libraries. What they read is the Parquet file that `argus export` writes."""
+"""Records as tables of other libraries, read from the Parquet file that `argus export` writes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _NEEDED = {"arrow": ["pyarrow"], "pandas": ["pyarrow", "pandas"], "polars": ["po
 
 
 def check(kind: str) -> None:
-    """Whether the libraries are there, before any work is done."""
+    """Checks that the libraries are installed, before any work is done."""
     for name in _NEEDED[kind]:
         try:
             importlib.import_module(name)

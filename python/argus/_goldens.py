@@ -1,4 +1,4 @@
-"""Goldens per kernel: what a function says that the outputs of a task should hold."""
+"""Goldens per kernel: functions that say what the outputs of a task should hold."""
 
 from __future__ import annotations
 
@@ -34,16 +34,16 @@ class TaskArgument:
 
     @property
     def is_scalar(self) -> bool:
-        """Whether it is a number and not a tensor."""
+        """Whether it is a scalar and not a tensor."""
         return self._bits is not None
 
     @property
     def captured(self) -> bool:
-        """Whether its value before the task is known; that of an output is not."""
+        """Whether its value before the task is known; for an output it is not."""
         return self._bytes is not None or self._bits is not None
 
     def numpy(self) -> NDArray[Any]:
-        """The elements, read-only: a view of the mapped dump. Of a scalar an array without dimensions."""
+        """The elements, as a read-only view of the mapped dump; for a scalar, a zero-dimensional array."""
         if self._bits is not None:
             return _arrays.scalar(self._bits, self.dtype)
         if self._bytes is None:
@@ -60,14 +60,14 @@ class GoldenTask:
     #: Names of its kernels.
     kernels: tuple[str, ...]
     func_ids: tuple[int, ...]
-    #: On how many clusters it runs.
+    #: The number of clusters it runs on.
     blocks: int
     #: By number.
     arguments: tuple[TaskArgument, ...]
 
     @property
     def kernel(self) -> str:
-        """Its kernels by name, each once, joined by ``+``."""
+        """The names of its kernels, each once, joined by ``+``."""
         return "+".join(dict.fromkeys(self.kernels))
 
     @property
@@ -78,7 +78,7 @@ class GoldenTask:
 
     @property
     def outputs(self) -> list[TaskArgument]:
-        """The tensors that it writes, by number: what a golden returns is for these."""
+        """The tensors that it writes, by number; a golden returns values for these."""
         return [each for each in self.arguments if not each.is_scalar and each.role != "input"]
 
     @property
@@ -95,7 +95,7 @@ class GoldenTask:
 
 
 def resolve(golden: Any) -> tuple[str | None, Callable[[GoldenTask], Any] | None]:
-    """A directory of arrays, or a function for every task, out of what a caller gives."""
+    """Turns what a caller gives into a directory of arrays or a function for every task."""
     if golden is None:
         return None, None
     if isinstance(golden, (str, os.PathLike)):
@@ -112,7 +112,7 @@ def resolve(golden: Any) -> tuple[str | None, Callable[[GoldenTask], Any] | None
 def _of_namespace(golden: Any) -> Callable[[GoldenTask], Any]:
     whole = getattr(golden, "golden", None)
     if isinstance(golden, type) and whole is not None and not isinstance(golden.__dict__.get("golden"), staticmethod):
-        # A method of a scene test needs one; such classes are made without arguments.
+        # A method of a scene test needs an instance; such classes are constructed without arguments.
         whole = getattr(golden(), "golden")
     if callable(whole):
         found: Callable[[GoldenTask], Any] = whole
@@ -140,7 +140,7 @@ def _by_kernel(functions: Mapping[str, Callable[[GoldenTask], Any]]) -> Callable
 
 
 def expected(function: Callable[[GoldenTask], Any], facts: Any) -> list[tuple[int, bytes]] | None:
-    """Calls a golden; its outputs as bytes by argument, or ``None`` where it says nothing. Called by the search."""
+    """Calls a golden and returns its outputs as bytes by argument, or ``None`` if it gives none. Called by the search."""
     name, kernels, func_ids, blocks, arguments = facts
     task = GoldenTask(
         name,

@@ -110,7 +110,7 @@ def dump(dump: Dump) -> str:
 
 
 def run(run: Run) -> str:
-    """A run: its outputs against what they should be."""
+    """A run: its outputs compared with what they should be."""
     word = _word("pass" if run.passed else "fail", run.passed) if run.compared else _word("not compared", None)
     title = f"{run.scene} {run.case} on {run.platform}, {run.runtime}"
     rows = [
@@ -157,7 +157,7 @@ def _error_map(told: dict[str, Any]) -> str:
 
 
 def replay(replay: Replay) -> str:
-    """A replay: each output against what was captured."""
+    """A replay: each output compared with what was captured."""
     good = None if replay.word == "not_compared" else replay.passed
     head = ["arg", "verdict", "elements", "compared", "differing", "unwritten"]
     rows = [[getattr(output, name) for name in head] for output in replay.outputs]

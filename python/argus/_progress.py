@@ -1,4 +1,4 @@
-"""How far a long call is: one line on a terminal or in a notebook, nothing anywhere else."""
+"""The progress of a long call: one line on a terminal or in a notebook, nothing anywhere else."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ _width = 0
 
 
 def show(text: str) -> bool:
-    """Draws the line anew, or takes it away if the text is empty. Says whether there is a place for it."""
+    """Redraws the line, or removes it if the text is empty. Returns whether there is a place for it."""
     global _handle, _width
     if _in_notebook():
         notebook: Any = importlib.import_module("IPython.display")

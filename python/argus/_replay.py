@@ -1,4 +1,4 @@
-"""One task alone."""
+"""Replay of one task alone."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from argus.errors import UsageError
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
-#: What names a task: itself, one of its records, what a search found, a scene, or a path of a dump or a capsule.
+#: What names a task: itself, one of its records, what a search found, a scene, or the path of a dump or a capsule.
 TaskLike = Union[_native.Task, _native.Record, FirstWrong, _native.Dump, str, "os.PathLike[str]"]
 
 
@@ -35,7 +35,7 @@ class ReplayedOutput:
 
 
 class Replay:
-    """What a replay showed. It is true if every output that could be compared is equal bit by bit."""
+    """The result of a replay. It is true if every output that could be compared is bit-equal."""
 
     def __init__(self, told: dict[str, Any], outputs: list[tuple[int, str, list[int], bytes]]) -> None:
         self._arrays = outputs
@@ -46,13 +46,13 @@ class Replay:
         self.kernel: str = told["kernel"]
         self.blocks: int = told["blocks"]
         self.platform: str = told["platform"]
-        #: Elements of outputs that were compared, and elements of outputs.
+        #: Output elements that were compared, and all output elements.
         self.compared: int = told["compared"]
         self.elements: int = told["elements"]
         #: Why the task failed, if it did.
         self.error: str | None = told["error"]
         self.outputs: tuple[ReplayedOutput, ...] = tuple(ReplayedOutput(**each) for each in told["outputs"])
-        #: Later runs that gave other bytes than the first, in words.
+        #: Later runs that gave different bytes from the first, in words.
         self.flaky: tuple[str, ...] = tuple(told["flaky"])
         self.notes: tuple[str, ...] = tuple(told["notes"])
 
@@ -88,7 +88,7 @@ def wanted(
     set: Mapping[int, object] | None,
     timeout: float | None,
 ) -> tuple[_native.Dump | str, dict[str, Any]]:
-    """What a task is taken from, and which one is meant."""
+    """Where a task is taken from, and which one is meant."""
     what: _native.Dump | str
     if isinstance(task, (_native.Task, FirstWrong, _native.Record)):
         if name is not None:
@@ -129,9 +129,9 @@ def replay(
 ) -> Replay:
     """Runs one task alone with its captured bytes, and compares its outputs bit by bit.
 
-    ``task`` is a :class:`Task`, one of its records, or what a search found; or a dump, a capsule or a scene, of which
-    ``name`` or ``kernel`` choose the task as on the command line. ``set`` gives arguments other values, ``times`` looks for
-    results that change, ``capsule`` keeps the task in one file.
+    ``task`` is a :class:`Task`, one of its records, or what a search found; or a dump, a capsule or a scene, from which
+    ``name`` or ``kernel`` selects the task as on the command line. ``set`` overrides values of arguments, ``times`` repeats
+    the run to find results that change, ``capsule`` saves the task to one file.
 
     >>> import argus
     >>> replay = argus.replay(argus.open("my_run").task("mul:0"))

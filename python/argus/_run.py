@@ -36,7 +36,7 @@ class Scene:
 
 
 def scenes() -> list[Scene]:
-    """The scenes that ship. Others are ``scene.toml`` files, and are named by their paths.
+    """The scenes that ship. Others are ``scene.toml`` files, named by their paths.
 
     >>> import argus
     >>> "paged_attention" in [scene.name for scene in argus.scenes()]
@@ -71,7 +71,7 @@ class Round:
 
 
 class Run:
-    """A scene that was run to its end."""
+    """A completed run of a scene."""
 
     def __init__(self, told: dict[str, Any], tensors: list[tuple[str, str, list[int], bytes]]) -> None:
         self._tensors = tensors
@@ -84,11 +84,11 @@ class Run:
         self.passed: bool = told["passed"]
         #: Whether outputs were compared with anything.
         self.compared: bool = told["compared"]
-        #: The rounds in their order.
+        #: The rounds, in order.
         self.rounds: tuple[Round, ...] = tuple(_round(each) for each in told["rounds"])
         #: The directory of each round's dump; empty if nothing was captured.
         self.dumps: tuple[Path, ...] = tuple(Path(each) for each in told["dumps"])
-        #: Faults that were made on purpose in the last round, in words.
+        #: Faults injected into the last round, in words.
         self.injected: tuple[str, ...] = tuple(told["injected"])
 
     @property
@@ -161,7 +161,7 @@ def run(
     """Runs a case of a scene on a simulated chip and compares its outputs with what they should be.
 
     ``scene`` is one of :func:`scenes`, or the path of a ``scene.toml``. ``dump`` captures every argument of every task:
-    into that directory, or with ``True`` below ``outputs/`` as the command line does. ``level``, ``select`` and
+    into that directory, or with ``True`` under ``outputs/`` as the command line does. ``level``, ``select`` and
     ``inject`` take what ``--dump-tensor``, ``--dump-select`` and ``--inject`` of `argus run` take.
 
     A run that fails raises :class:`argus.RunError`. One whose outputs differ has ``passed == False``.

@@ -1,4 +1,4 @@
-"""A task instruction by instruction."""
+"""A task, instruction by instruction."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from argus._replay import TaskLike, wanted
 
 @dataclass(frozen=True)
 class Slice:
-    """One machine instruction on its track. Times are cycles."""
+    """One machine instruction on its track. Times are in cycles."""
 
     core: str
     track: str
@@ -36,10 +36,10 @@ class Timeline:
         self.task_id: str = told["task_id"]
         self.kernel: str = told["kernel"]
         self.platform: str = told["platform"]
-        #: Whether the task did what it did in the run: ``bit-equal``, ``differs``, ``not-compared`` or ``cut``.
+        #: Whether the task behaved as it did in the run: ``bit-equal``, ``differs``, ``not-compared`` or ``cut``.
         self.replay: str = told["replay"]
         self.notes: tuple[str, ...] = tuple(told["notes"])
-        #: What `argus trace --json` tells under ``summary``: cores, tracks, the critical chain, hazards.
+        #: What `argus trace --json` reports under ``summary``: cores, tracks, the critical chain, hazards.
         self.summary: dict[str, Any] = told["summary"]
         self.cycles: int = self.summary["cycles"]
         self.time_us: float = self.summary["time_us"]
@@ -49,7 +49,7 @@ class Timeline:
 
     @property
     def hazards(self) -> list[dict[str, Any]]:
-        """Pairs of instructions that touch the same bytes with nothing that orders them."""
+        """Pairs of instructions that touch the same bytes with nothing ordering them."""
         found: list[dict[str, Any]] = self.summary["hazards"]
         return found
 
@@ -69,7 +69,7 @@ class Timeline:
         return pandas.DataFrame(dict(zip(names, self._traced.slices())))
 
     def write(self, directory: str | os.PathLike[str]) -> Path:
-        """Writes the files for MindStudio Insight and Perfetto; gives the directory.
+        """Writes the files for MindStudio Insight and Perfetto; returns the directory.
 
         >>> import argus
         >>> argus.trace(argus.open("my_run").task("mul:0")).write("a_trace").name
@@ -101,10 +101,10 @@ def trace(
     timing: str | os.PathLike[str] | None = None,
     max_instructions: int | None = None,
 ) -> Timeline:
-    """Runs one task alone and gives its timeline.
+    """Runs one task alone and returns its timeline.
 
-    The task is named as for :func:`argus.replay`. ``timing`` is a file with other costs, ``max_instructions`` ends the task
-    when it has run so many tile instructions.
+    The task is named as for :func:`argus.replay`. ``timing`` is a file with other costs, ``max_instructions`` stops the task
+    after that many tile instructions.
 
     >>> import argus
     >>> timeline = argus.trace(argus.open("my_run").task("mul:0"))

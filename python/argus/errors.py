@@ -1,6 +1,6 @@
-"""What can go wrong, as one small tree of exceptions.
+"""The exceptions of this package, as one small tree.
 
-Every exception of this package is an :class:`Error`. Ctrl-C is a ``KeyboardInterrupt`` as everywhere in Python.
+Every exception of this package is an :class:`Error`. Ctrl-C is a ``KeyboardInterrupt`` as anywhere else in Python.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ __all__ = ["DumpError", "Error", "GoldenError", "PayloadError", "RunError", "Usa
 
 
 class Error(Exception):
-    """The base of all exceptions of this package.
+    """The base class of all exceptions of this package.
 
     >>> import argus
     >>> try:
@@ -23,7 +23,7 @@ class Error(Exception):
         super().__init__(message)
         #: What went wrong, without the hint.
         self.message = message
-        #: What would help, if anything is known to.
+        #: What would help, if known.
         self.hint = hint
         #: The command to type next, if there is one.
         self.next = next
@@ -38,7 +38,7 @@ class Error(Exception):
 
 
 class UsageError(Error):
-    """What was asked for does not exist or is not valid."""
+    """What was requested does not exist or is not valid."""
 
 
 class DumpError(Error):
@@ -46,7 +46,7 @@ class DumpError(Error):
 
 
 class PayloadError(Error):
-    """A record without the bytes that were asked for: never captured, overwritten, truncated or damaged."""
+    """A record without the requested bytes: never captured, overwritten, truncated or damaged."""
 
 
 class RunError(Error):

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 
 #[derive(Clone, Debug, Default, Args)]
-#[command(next_help_heading = "Everywhere")]
+#[command(next_help_heading = "Global options")]
 pub struct CommonArgs {
     /// When to use colors [default: auto]
     #[arg(long, global = true, value_enum, value_name = "WHEN")]
