@@ -161,7 +161,9 @@ impl Artefacts {
     /// A run of a whole machine names its chip programs in the directory of its output. Where that directory holds the
     /// files of one chip as well, all chips wrote those, and the last one won.
     pub fn is_overwritten(&self) -> bool {
-        self.callables.is_some() && self.is_alone()
+        // A single chip writes over no other.
+        let single = self.log.as_ref().is_some_and(|log| log.devices == 1);
+        self.callables.is_some() && !single && self.is_alone()
     }
 
     /// Whether the log tells of several chips, and nothing says which of them this directory is of. A log may be of other
@@ -217,7 +219,8 @@ impl Artefacts {
         if host || self.has_unlisted_inner_tasks() { IdLayout::InnerRing } else { IdLayout::Rings }
     }
 
-    /// Whether the dump has tasks that the graph does not list, and all of them lie inside a task that runs nothing.
+    /// Whether dump, times or counters have tasks that the graph does not list, and all of them lie inside a task that runs
+    /// nothing.
     ///
     /// Tasks of rings are all listed. Tasks inside a Graph never are, and the Graph itself runs nothing.
     fn has_unlisted_inner_tasks(&self) -> bool {
@@ -226,9 +229,12 @@ impl Artefacts {
         tasks.sort_unstable();
         let listed =
             |id: TaskId| tasks.binary_search_by_key(&id, |(known, _)| *known).ok().map(|at| tasks[at].1);
-        let mut unlisted = self.dumped.iter().filter(|id| listed(**id).is_none()).peekable();
+        let timed = self.times.iter().flat_map(|times| times.parts.iter().map(|part| part.task));
+        let counted = self.counters.iter().flat_map(|counters| counters.rows.iter().map(|row| row.task));
+        let seen = self.dumped.iter().copied().chain(timed).chain(counted);
+        let mut unlisted = seen.filter(|id| listed(*id).is_none()).peekable();
         let in_shell =
-            |id: &TaskId| IdLayout::InnerRing.outer(*id).and_then(listed).is_some_and(|is_shell| is_shell);
+            |id: TaskId| IdLayout::InnerRing.outer(id).and_then(listed).is_some_and(|is_shell| is_shell);
         unlisted.peek().is_some() && unlisted.all(in_shell)
     }
 

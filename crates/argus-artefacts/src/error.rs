@@ -27,6 +27,9 @@ pub enum ArtefactError {
     #[error("another file of its kind lies beside it and is used")]
     Second,
 
+    #[error("several runs lie in this directory, and nothing says which of them it is of")]
+    OtherRuns,
+
     /// Number `index` of a list, or the file as a whole.
     #[error("{what}{}: {field} is {found}; allowed is {allowed}", numbered(*index))]
     Value {

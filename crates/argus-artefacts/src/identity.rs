@@ -8,6 +8,7 @@ use crate::json;
 /// Members of one group task share `run_id` and `task_slot`; nothing else pairs captures of several ranks for sure.
 #[derive(Clone, Debug, PartialEq, Eq, Deserialize)]
 pub struct DispatchIdentity {
+    #[serde(default)]
     pub schema_version: u32,
     pub run_id: u64,
     pub task_slot: u64,
@@ -16,11 +17,12 @@ pub struct DispatchIdentity {
     pub host_pid: Option<u64>,
     pub chip_rank: u32,
     pub local_capture_index: u64,
-    pub endpoint_dispatch_id: u64,
-    pub pipeline_slot: u64,
-    pub pipeline_generation: u64,
+    // What follows pairs nothing, and was not there from the beginning.
+    pub endpoint_dispatch_id: Option<u64>,
+    pub pipeline_slot: Option<u64>,
+    pub pipeline_generation: Option<u64>,
     /// Sixty-four hexadecimal digits.
-    pub callable_digest: String,
+    pub callable_digest: Option<String>,
 }
 
 impl DispatchIdentity {
@@ -32,8 +34,9 @@ impl DispatchIdentity {
             let found = format!("{} of {}", identity.group_index, identity.group_size);
             return Err(wrong("group_index", found, "less than group_size"));
         }
-        let digest = &identity.callable_digest;
-        if digest.len() != 64 || !digest.bytes().all(|digit| digit.is_ascii_hexdigit()) {
+        let sound =
+            |digest: &str| digest.len() == 64 && digest.bytes().all(|digit| digit.is_ascii_hexdigit());
+        if let Some(digest) = identity.callable_digest.as_deref().filter(|digest| !sound(digest)) {
             return Err(wrong("callable_digest", json::quoted(digest), "64 hexadecimal digits"));
         }
         Ok(identity)

@@ -29,9 +29,12 @@ impl Capture {
     /// `rank3/d0`, behind its node where there are several.
     pub fn label(&self) -> String {
         let node = if self.node.is_empty() { String::new() } else { format!("{}/", self.node) };
+        // For two days ranks had no directories of dispatches.
+        let own = self.directory.file_name().is_some_and(|name| rank(&name.to_string_lossy()).is_some());
+        let dispatch = if own { String::new() } else { format!("/d{}", self.dispatch) };
         match self.rank {
-            Some(rank) => format!("{node}rank{rank}/d{}", self.dispatch),
-            None => format!("{node}rank_local/d{}", self.dispatch),
+            Some(rank) => format!("{node}rank{rank}{dispatch}"),
+            None => format!("{node}rank_local{dispatch}"),
         }
     }
 }
@@ -56,22 +59,29 @@ impl RankTree {
     /// The captures below a directory; `None` if there is no rank.
     pub fn read(directory: &Path) -> Option<RankTree> {
         let mut tree = RankTree::default();
-        tree.look(directory, "", 0);
+        // The directory of one rank is a tree of its dispatches.
+        let whole = fs::canonicalize(directory).unwrap_or_else(|_| directory.to_path_buf());
+        let own = whole.file_name().and_then(|name| rank(&name.to_string_lossy()));
+        // Of one rank that was named, the others are not missing.
+        let alone = own.is_some_and(|rank| tree.dispatches(directory, rank, "") > 0);
+        if !alone {
+            tree.look(directory, "", 0);
+        }
         if tree.captures.is_empty() {
             return None;
         }
         tree.captures.sort_by(|a, b| (&a.node, a.rank, a.dispatch).cmp(&(&b.node, b.rank, b.dispatch)));
-        tree.missing = missing(&tree.captures);
+        if !alone {
+            tree.missing = missing(&tree.captures);
+        }
         Some(tree)
     }
 
     fn look(&mut self, directory: &Path, node: &str, depth: usize) {
         for (name, path) in directories(directory) {
             if let Some(rank) = rank(&name) {
-                for (name, path) in directories(&path) {
-                    if let Some(dispatch) = numbered(&name, "d") {
-                        self.captures.push(capture(path, rank, dispatch, node));
-                    }
+                if self.dispatches(&path, rank, node) == 0 && is_capture(&path) {
+                    self.captures.push(capture(path, rank, 0, node));
                 }
             } else if depth < DEEPEST
                 && (name == FRONT_END || WORKERS.iter().any(|start| numbered(&name, start).is_some()))
@@ -84,6 +94,17 @@ impl RankTree {
                 self.look(&path, &below, depth + 1);
             }
         }
+    }
+
+    /// Takes the dispatches of a rank; how many there are.
+    fn dispatches(&mut self, directory: &Path, rank: Option<u32>, node: &str) -> usize {
+        let before = self.captures.len();
+        for (name, path) in directories(directory) {
+            if let Some(dispatch) = numbered(&name, "d") {
+                self.captures.push(capture(path, rank, dispatch, node));
+            }
+        }
+        self.captures.len() - before
     }
 
     /// Ranks, each once.
@@ -104,6 +125,12 @@ fn capture(directory: PathBuf, rank: Option<u32>, dispatch: u32, node: &str) -> 
         identity = None;
     }
     Capture { rank, dispatch, node: node.to_owned(), program, identity, problems, directory }
+}
+
+/// Whether a directory holds files of a capture itself.
+fn is_capture(directory: &Path) -> bool {
+    let dump = ["args_dump", "tensor_dump"].iter().any(|name| directory.join(name).is_dir());
+    dump || !crate::Artefacts::listed(directory).is_empty()
 }
 
 /// What a small file of a capture says; a file that is not there says nothing.

@@ -97,7 +97,13 @@ impl<T> Report<T> {
     pub fn replaces(&self, earlier: Option<&LastVerdict>) -> bool {
         let failed =
             earlier.is_some_and(|said| said.command == "run" && !PASSED.contains(&&said.verdict[..]));
-        !failed || !matches!(self.verdict, Overall::Agree | Overall::Unjudged)
+        let unjudged = Overall::Unjudged.name();
+        let judged = earlier.is_some_and(|said| said.command == "find" && said.verdict != unjudged);
+        match self.verdict {
+            Overall::Agree => !failed,
+            Overall::Unjudged => !failed && !judged,
+            _ => true,
+        }
     }
 }
 

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use argus_abi::{EdgeReason, Kind, Role, Stage, TaskId};
 use argus_dump::read::{Dump, Ending, Record};
 use argus_facts::{Edge, FuncIds, Graph, Neighbours, Order};
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 use crate::indices::Indices;
 
@@ -142,11 +142,19 @@ impl Tasks {
             }
         }
         drop(place);
+        // Tasks that values come to from others, for dumps that do not count arguments.
+        let data = edges.iter().filter(|edge| edge.reason != EdgeReason::WriteAfterRead);
+        let fed: FxHashSet<TaskId> =
+            if dump.has_own_graph() { FxHashSet::default() } else { data.map(|edge| edge.to).collect() };
         for task in &mut list {
             let arguments = graph.and_then(|graph| graph.task(task.id));
             let arguments =
                 arguments.map_or(0, |known| usize::from(known.tensors) + usize::from(known.scalars));
-            look_at_records(task, dump, arguments);
+            let count = match dump.has_own_graph() {
+                true => Count::Exact(arguments),
+                false => Count::AtLeast { arguments, is_fed: edges.is_empty() || fed.contains(&task.id) },
+            };
+            look_at_records(task, dump, count);
         }
         let names = names(dump, supplied, &list);
         Tasks::with_edges(list, names, edges)
@@ -279,9 +287,17 @@ impl Task {
     }
 }
 
-/// Whether a task ended, and whether its inputs are all there, by its records. `arguments` is how many it had, 0 if
-/// the dump does not say.
-fn look_at_records(task: &mut Task, dump: &Dump, arguments: usize) {
+/// How many arguments a task had; 0 if that is not known.
+#[derive(Clone, Copy)]
+enum Count {
+    /// The dump says it.
+    Exact(usize),
+    /// Files next to the dump say it, or the records. Values came from other tasks, or may have.
+    AtLeast { arguments: usize, is_fed: bool },
+}
+
+/// Whether a task ended, and whether its inputs are all there, by its records.
+fn look_at_records(task: &mut Task, dump: &Dump, count: Count) {
     let (mut slots, mut before) = (Vec::new(), Vec::new());
     let mut tensors_before = false;
     for record in task.inputs.iter().map(|index| dump.record(index)) {
@@ -298,8 +314,15 @@ fn look_at_records(task: &mut Task, dump: &Dump, arguments: usize) {
     slots.sort_unstable();
     slots.dedup();
     // A task may have no inputs; where the dump does not count arguments, it looks like one of a capture without
-    // that stage.
-    let all = if arguments > 0 { slots.len() >= arguments } else { tensors_before };
+    // that stage. Arguments are numbered from 0, so a gap is one that was not captured.
+    let without_gap = slots.last().is_none_or(|&last| slots.len() as u64 == u64::from(last) + 1);
+    let all = match count {
+        Count::Exact(0) => tensors_before,
+        Count::Exact(arguments) => slots.len() >= arguments,
+        Count::AtLeast { arguments, is_fed } => {
+            slots.len() >= arguments && without_gap && (tensors_before || !is_fed)
+        }
+    };
     task.inputs_known = known && all;
 }
 

@@ -161,6 +161,9 @@ pub fn firsts(tasks: &Tasks, verdicts: &[Verdict]) -> Vec<First> {
     for &at in tasks.order() {
         behind[at] = tasks.predecessors(at).iter().any(|edge| behind[edge.task] || made(edge.task));
     }
+    // An error that no edge leads to from another says that edges are missing: then what is downstream is not known.
+    let complete = tasks.has_edges()
+        && tasks.order().iter().all(|&at| !verdicts[at].is_wrong() || made(at) || behind[at]);
     let mut walk = Walk { seen: vec![0; tasks.len()], round: 0 };
     let first = tasks.order().iter().copied().filter(|&at| made(at) && !behind[at]);
     first
@@ -171,7 +174,8 @@ pub fn firsts(tasks: &Tasks, verdicts: &[Verdict]) -> Vec<First> {
                 Verdict::HereOrUpstream(_) if counted => walk.suspects(tasks, verdicts, task),
                 _ => Vec::new(),
             };
-            First { task, downstream: counted.then(|| walk.wrong_behind(tasks, verdicts, task)), suspects }
+            let downstream = (counted && complete).then(|| walk.wrong_behind(tasks, verdicts, task));
+            First { task, downstream, suspects }
         })
         .collect()
 }

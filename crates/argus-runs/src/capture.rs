@@ -1,6 +1,6 @@
 //! One capture: its dump and the files beside it.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
 use argus_abi::args::KernelAbi;
@@ -21,6 +21,8 @@ pub enum Wanted {
     /// What the dump's own tables need: graph and names.
     Graph,
     All,
+    /// All, also where there is no dump beside them: times and graph are worth showing by themselves.
+    WithoutDump,
 }
 
 /// A dump that knows what lies beside it.
@@ -37,7 +39,14 @@ impl Capture {
     pub fn open(path: &Path, wanted: Wanted) -> Result<Capture, RunError> {
         let dump = match Dump::open(path) {
             Ok(dump) => dump,
-            Err(error @ OpenError::NotADump { .. }) => return Err(no_dump(path, error)),
+            Err(error @ OpenError::NotADump { .. }) => match no_dump(path, error) {
+                RunError::NoRecords { holdings, .. }
+                    if wanted == Wanted::WithoutDump && holdings.payload.is_none() =>
+                {
+                    Dump::of_nothing(&holdings.directory)
+                }
+                error => return Err(error),
+            },
             Err(error) => return Err(error.into()),
         };
         let mut capture = Capture::join(dump, wanted);
@@ -57,7 +66,7 @@ impl Capture {
         let directory = prefix(dump.directory());
         let mut kinds: Vec<Kind> = match wanted {
             Wanted::Graph => GRAPH.to_vec(),
-            Wanted::All => Kind::ALL.to_vec(),
+            Wanted::All | Wanted::WithoutDump => Kind::ALL.to_vec(),
         };
         // Only the times know the kernels of a dump of June.
         if dump.format_version() == FormatVersion::June && !kinds.contains(&Kind::Times) {
@@ -70,7 +79,7 @@ impl Capture {
         if !dump.has_own_graph() {
             let names = artefacts.names.iter().map(|(id, name)| (id, name.to_owned())).collect();
             let graph = supplied_graph(&dump, &artefacts, &facts);
-            dump.supply(Supplied { graph, names });
+            dump.supply(Supplied { graph, names, running: running(&artefacts) });
         }
         dump.add_notes(notes(&artefacts));
         dump.add_notes(neighbour(&artefacts).map(|path| {
@@ -106,7 +115,7 @@ pub fn prefix(dump: &Path) -> PathBuf {
 
 /// The graph of another dispatch of the same program to the same chip. A front end may run a program once for its graph and
 /// once more for its times: ids agree, values need not, so it is named and not used.
-fn neighbour(artefacts: &Artefacts) -> Option<PathBuf> {
+pub(crate) fn neighbour(artefacts: &Artefacts) -> Option<PathBuf> {
     let program = artefacts.program.as_deref().filter(|_| artefacts.deps.is_none())?;
     let rank = artefacts.directory.parent()?;
     let captures = RankTree::read(rank.parent()?)?.captures;
@@ -119,6 +128,15 @@ fn neighbour(artefacts: &Artefacts) -> Option<PathBuf> {
     beside.map(|capture| capture.directory.join("deps.json"))
 }
 
+/// Tasks that were on a core when the run was given up: what they left is a part of their outputs.
+fn running(artefacts: &Artefacts) -> BTreeSet<TaskId> {
+    let Some(report) = artefacts.log.as_ref().and_then(|log| log.stall.as_ref()) else {
+        return BTreeSet::new();
+    };
+    let listed = report.tasks.iter().filter(|task| task.state == "RUNNING").map(|task| task.id);
+    listed.chain(report.stall.and_then(|stall| stall.task)).collect()
+}
+
 /// Why there is no dump, as well as the directory can tell.
 fn no_dump(path: &Path, error: OpenError) -> RunError {
     if let Some(tree) = RunTree::read(path) {
@@ -126,7 +144,8 @@ fn no_dump(path: &Path, error: OpenError) -> RunError {
         return RunError::Ranks { path: path.to_path_buf(), labels };
     }
     let directory = if path.is_dir() { prefix(path) } else { return error.into() };
-    match Holdings::read(&directory) {
+    // A directory of April that has a time in its name holds its payload itself.
+    match Holdings::read(&directory).or_else(|| Holdings::read(path)) {
         Some(holdings) => RunError::NoRecords { path: path.to_path_buf(), holdings: Box::new(holdings) },
         None => error.into(),
     }

@@ -44,6 +44,11 @@ impl Holdings {
         lost
     }
 
+    /// Whether something says that the run did not finish, and not only that it was not dumped.
+    pub fn is_broken(&self) -> bool {
+        self.payload.is_some() || self.stall().is_some() || self.failure().is_some()
+    }
+
     pub fn stall(&self) -> Option<&StallReport> {
         self.artefacts.log.as_ref()?.stall.as_ref()
     }
@@ -55,12 +60,16 @@ impl Holdings {
 
 impl fmt::Display for Holdings {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(f, "{} is of a run that did not finish", self.directory.display())?;
+        // The run may have been asked for no dump.
+        let how = if self.is_broken() { "is of a run that did not finish" } else { "holds no dump" };
+        write!(f, "{} {how}", self.directory.display())?;
         if let Some(payload) = &self.payload {
             let (bytes, name) = (self.payload_bytes, payload.display());
             write!(f, ": {name} has {bytes} bytes of payload, and no manifest says what they are")?;
         }
-        write!(f, "; lost: {}", self.lost().join(", "))?;
+        if self.is_broken() {
+            write!(f, "; lost: {}", self.lost().join(", "))?;
+        }
         if let Some(report) = self.stall() {
             write!(f, "; its log says that it stood still ({})", report.class_name())?;
         } else if let Some(failure) = self.failure() {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use argus_abi::{CoreType, EdgeReason, TaskId};
 use argus_artefacts::path::{self, Cause};
 use argus_artefacts::times::{Part, Times};
-use argus_facts::{Edge, Graph, TaskInfo};
+use argus_facts::{Edge, FuncIds, Graph, TaskInfo};
 use rustc_hash::FxHashMap;
 
 use crate::Capture;
@@ -143,13 +143,24 @@ pub struct Names<'a> {
     capture: &'a Capture,
     times: &'a Times,
     of_task: FxHashMap<TaskId, [i32; 3]>,
+    /// Kernels as the records of the dump say them, where there is no graph.
+    dumped: FxHashMap<TaskId, FuncIds>,
 }
 
 impl<'a> Names<'a> {
     pub fn new(capture: &'a Capture, times: &'a Times) -> Names<'a> {
         let tasks = capture.artefacts.deps.iter().flat_map(|deps| &deps.tasks);
         let of_task = tasks.filter_map(|task| Some((task.id, task.kernel_ids?))).collect();
-        Names { capture, times, of_task }
+        let mut dumped = FxHashMap::default();
+        if capture.dump.graph().is_none() {
+            let records = capture.dump.records().filter(|record| !record.func_ids.is_empty());
+            dumped.extend(records.map(|record| (record.task_id, record.func_ids)));
+        }
+        Names { capture, times, of_task, dumped }
+    }
+
+    fn func_ids(&self, task: TaskId) -> FuncIds {
+        self.dumped.get(&task).copied().unwrap_or_else(|| self.capture.func_ids(task))
     }
 
     /// The number of the kernel that a part ran, where the files tell.
@@ -166,7 +177,7 @@ impl<'a> Names<'a> {
             };
             return member.filter(|&id| id >= 0);
         }
-        match self.capture.func_ids(part.task)[..] {
+        match self.func_ids(part.task)[..] {
             [only] => Some(only),
             _ => None,
         }
@@ -186,7 +197,7 @@ impl<'a> Names<'a> {
 
     /// How a task is called: its kernels, else nothing but that it is a task.
     pub fn task(&self, task: TaskId) -> String {
-        let ids = self.capture.func_ids(task);
+        let ids = self.func_ids(task);
         if ids.is_empty() {
             return "task".to_owned();
         }
@@ -284,6 +295,17 @@ fn remarks(capture: &Capture, times: &Times, graph: Option<&Graph>) -> Vec<Strin
     if graph.is_none() && !uses_fanout(capture, times) {
         remarks.push(
             "there is no graph: the path follows the cores alone, and no static path is known".to_owned(),
+        );
+    }
+    if let Some(path) = crate::capture::neighbour(&capture.artefacts) {
+        remarks.push(format!("the capture beside it, of the same program, has a graph: {}", path.display()));
+    }
+    let layout = capture.artefacts.layout();
+    if graph.is_some() && times.parts.iter().any(|part| layout.outer(part.task).is_some()) {
+        remarks.push(
+            "no file has edges inside a Graph: its tasks are taken to wait for what the Graph waits for, so the chains \
+             through them may be longer than both paths"
+                .to_owned(),
         );
     }
     if !capture.dump.is_empty() {

@@ -69,7 +69,8 @@ impl RunTree {
         for row in &mut rows {
             if row.glance.version.is_none() {
                 row.missing.push("dump");
-            } else if row.glance.payload.is_none() && row.glance.records != Some(0) {
+            } else if row.glance.payload.is_none() && !row.glance.no_payload && row.glance.records != Some(0)
+            {
                 row.missing.push("payload");
             }
             row.missing.extend(usual.iter().filter(|kind| !row.kinds.contains(kind)).map(|kind| kind.name()));

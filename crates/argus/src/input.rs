@@ -84,10 +84,10 @@ fn no_capture(path: &Path, error: RunError) -> Failure {
             let first = labels.first().map_or("", String::as_str);
             let hint =
                 format!("name one: {}/{first}, or choose with --rank where a command has it", path.display());
-            Failure::usage(error).hint(hint).next(format!("argus view {}", path.display()))
+            Failure::usage(error).hint(hint).next(format!("argus view {}", output::shell_word(path)))
         }
         RunError::NoRecords { .. } => {
-            let next = format!("argus view {}", path.display());
+            let next = format!("argus view {}", output::shell_word(path));
             Failure::usage(error).next(next)
         }
         RunError::Overwritten { .. } => {
@@ -117,7 +117,7 @@ fn no_runs(outputs: &Path, error: OpenError) -> Failure {
 fn cannot_read(path: &Path, error: OpenError) -> Failure {
     let hint = match &error {
         OpenError::NotADump { lack: Lack::Files { newest: Some(newest) }, .. } => {
-            Some(format!("`argus view {}` lists its records", newest.display()))
+            Some(format!("`argus view {}` lists its records", output::shell_word(newest)))
         }
         OpenError::NotADump { .. } => Some(format!(
             "a dump is a directory with tensor_dump.journal, tensor_dump.json or args_dump.json, or its parent; \

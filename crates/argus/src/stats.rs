@@ -33,7 +33,7 @@ use crate::output::counted;
 use crate::{input, output, ranks, schema, table};
 
 pub fn stats(args: &StatsArgs) -> Result<ExitCode, Failure> {
-    let wanted = if args.times { Wanted::All } else { Wanted::Graph };
+    let wanted = if args.times { Wanted::WithoutDump } else { Wanted::Graph };
     match input::target(args.dump.as_deref(), args.ranks.rank.as_deref(), wanted)? {
         Target::One(capture) if args.times => times::show(&capture, args.json),
         Target::One(capture) => of_dump(args, &capture.dump),

@@ -46,7 +46,7 @@ pub fn trace(args: &TraceArgs, registry: &Registry) -> Result<ExitCode, Failure>
         return Err(Failure::usage(anyhow!("{flag} is about one task, and none is named"))
             .hint("name a task with --task ID, --kernel NAME or --func-id N".to_owned()));
     }
-    let capture = input::capture(args.what.as_deref().map(Path::new), Wanted::All)?;
+    let capture = input::capture(args.what.as_deref().map(Path::new), Wanted::WithoutDump)?;
     run_timeline::of_capture(&capture, args.output.as_deref(), args.force, args.json, None)
 }
 

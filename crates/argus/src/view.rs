@@ -46,7 +46,11 @@ const SHOWN: usize = 20;
 
 pub fn view(args: &ViewArgs) -> Result<ExitCode, Failure> {
     let values = args.show || args.slice.is_some();
-    let wanted = if values { Wanted::All } else { Wanted::Graph };
+    let wanted = match (args.graph, values) {
+        (true, _) => Wanted::WithoutDump,
+        (false, true) => Wanted::All,
+        (false, false) => Wanted::Graph,
+    };
     let newest = match &args.dump {
         None if args.orchestration => Some(input::newest(Holds::OrchestrationArgs)?),
         _ => None,

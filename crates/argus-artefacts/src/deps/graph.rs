@@ -34,11 +34,10 @@ impl Deps {
         let makers = self.edges.iter().flat_map(|edge| [edge.pred, edge.succ]);
         let makers: BTreeSet<TaskId> = makers.filter(|id| !known.contains(id)).collect();
         tasks.extend(makers.into_iter().map(TaskInfo::new));
-        let edges = self.edges.iter().map(|edge| Edge {
-            from: edge.pred,
-            to: edge.succ,
-            reason: reason(edge.source),
-        });
+        // What only keeps memory alive orders nothing.
+        let waits =
+            self.edges.iter().filter(|edge| edge.flags.is_none_or(|flags| flags.wait || !flags.retain));
+        let edges = waits.map(|edge| Edge { from: edge.pred, to: edge.succ, reason: reason(edge.source) });
         let kernels = kernels.into_iter().filter_map(|(id, core_type)| {
             let name = names.kernel(id)?.to_owned();
             let func_id = u32::try_from(id).ok()?;

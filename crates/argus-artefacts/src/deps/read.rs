@@ -27,12 +27,12 @@ impl Deps {
             None => None,
         };
         let tasks = file.tasks.unwrap_or_default().into_iter().enumerate();
-        let tensors = file.tensors.unwrap_or_default().into_iter().enumerate();
+        let tensors = file.tensors.unwrap_or_default().into_iter();
         let edges = edges.into_iter().enumerate();
         Ok(Deps {
             runtime,
             tasks: tasks.map(|(index, task)| task.understood(index)).collect::<Result<_, _>>()?,
-            tensors: tensors.map(|(index, tensor)| tensor.understood(index)).collect::<Result<_, _>>()?,
+            tensors: tensors.map(TensorText::understood).collect(),
             edges: edges.map(|(index, edge)| edge.understood(index)).collect::<Result<_, _>>()?,
         })
     }
@@ -162,16 +162,11 @@ fn view(
     }
     Ok(View {
         tensor_id: tensor_id.map(|id| id.0),
-        dtype: dtype.map(|name| self::dtype(what, index, &name)).transpose()?,
+        // A type of a later time is not known, as in the dump itself.
+        dtype: dtype.and_then(|name| DType::from_name(&name)),
         shape,
         start_offset: start_offset.map(|offset| offset.0),
         strides,
-    })
-}
-
-fn dtype(what: &'static str, index: usize, name: &str) -> Result<DType, ArtefactError> {
-    DType::from_name(name).ok_or_else(|| {
-        ArtefactError::value(what, index, "dtype", json::quoted(name), "the name of an element type")
     })
 }
 
@@ -187,14 +182,14 @@ struct TensorText<'a> {
 }
 
 impl TensorText<'_> {
-    fn understood(self, index: usize) -> Result<DepsTensor, ArtefactError> {
-        Ok(DepsTensor {
+    fn understood(self) -> DepsTensor {
+        DepsTensor {
             id: self.tensor_id.0,
             address: self.buffer_addr.0,
             version: self.version,
-            dtype: self.dtype.map(|name| dtype("tensor", index, &name)).transpose()?,
+            dtype: self.dtype.and_then(|name| DType::from_name(&name)),
             elements: self.buffer_numel.map(|elements| elements.0),
-        })
+        }
     }
 }
 

@@ -139,7 +139,8 @@ impl Artefacts {
     /// An identity that was written for another directory pairs this one with the wrong captures.
     fn identity_against_place(&self) -> Option<String> {
         let identity = self.identity.as_ref()?;
-        let place = crate::ranks::place(&self.directory)?;
+        let directory = std::fs::canonicalize(&self.directory).unwrap_or_else(|_| self.directory.clone());
+        let place = crate::ranks::place(&directory)?;
         identity.against(place.0, place.1)
     }
 

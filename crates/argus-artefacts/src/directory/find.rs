@@ -111,6 +111,7 @@ pub(super) fn read(directory: &Path, kinds: &[Kind]) -> Artefacts {
     let mut files = all_files(directory);
     // A file under its own name comes before one that only looks like it.
     files.sort_by_key(|path| by_name(&name_of(path)).is_none());
+    artefacts.drop_times_of_april(&mut files, kinds);
     for path in files {
         if by_name(&name_of(&path)).is_none_or(|kind| kinds.contains(&kind)) {
             artefacts.take(&path, kinds);
@@ -128,6 +129,13 @@ pub(super) fn listed(directory: &Path) -> Vec<Found> {
 fn all_files(directory: &Path) -> Vec<PathBuf> {
     let mut files = files_of(directory);
     files.extend(files_of(&directory.join("scope_stats")));
+    // Logs of the device itself, on hardware.
+    let entries = fs::read_dir(directory).into_iter().flatten().flatten().take(MOST_FILES);
+    let mut devices: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+    devices.retain(|path| name_of(path).starts_with("device-") && path.is_dir());
+    devices.sort();
+    let logs = devices.iter().flat_map(|device| files_of(device));
+    files.extend(logs.filter(|path| by_name(&name_of(path)) == Some(Kind::Log)));
     files
 }
 
@@ -153,6 +161,25 @@ fn wanted(path: &Path) -> bool {
 }
 
 impl Artefacts {
+    /// In April the times of all runs lay in one directory, beside the directories of their dumps. Where there are several
+    /// of either, nothing says which belong together.
+    fn drop_times_of_april(&mut self, files: &mut Vec<PathBuf>, kinds: &[Kind]) {
+        let is_old = |path: &PathBuf| name_of(path).starts_with("perf_swimlane_");
+        let entries = fs::read_dir(&self.directory).into_iter().flatten().flatten();
+        let dumps = entries.filter(|entry| {
+            entry.file_name().to_string_lossy().starts_with("tensor_dump_") && entry.path().is_dir()
+        });
+        let old = files.iter().filter(|path| is_old(path)).count();
+        if old == 0 || old == 1 && dumps.count() <= 1 {
+            return;
+        }
+        files.retain(|path| !is_old(path));
+        if kinds.contains(&Kind::Times) {
+            let path = self.directory.join("perf_swimlane_*.json");
+            self.problems.push(Problem { kind: Kind::Times, path, error: ArtefactError::OtherRuns });
+        }
+    }
+
     fn take(&mut self, path: &Path, kinds: &[Kind]) {
         let name = name_of(path);
         let promised = by_name(&name);
@@ -227,7 +254,9 @@ impl Artefacts {
 
     /// What lies above a capture: the kernels of a front end's program, and the log of the process that ran it.
     fn look_above(&mut self, kinds: &[Kind]) {
-        for above in self.directory.clone().ancestors().skip(1).take(LEVELS_UP) {
+        // A relative path ends where the user stands, not at the root.
+        let directory = fs::canonicalize(&self.directory).unwrap_or_else(|_| self.directory.clone());
+        for above in directory.ancestors().skip(1).take(LEVELS_UP) {
             if let Some(pid) = self.identity.as_ref().and_then(|identity| identity.host_pid) {
                 let path = above.join(format!("host.{pid}.log"));
                 if kinds.contains(&Kind::Log) && path.is_file() {
@@ -237,7 +266,7 @@ impl Artefacts {
             // Func ids count from 0 in each program: kernels of another program would be wrong names.
             let config = match &self.program {
                 Some(program) => above.join("next_levels").join(program).join("kernel_config.py"),
-                None if self.directory.file_name() == Some(OsStr::new("dfx_outputs")) => {
+                None if directory.file_name() == Some(OsStr::new("dfx_outputs")) => {
                     above.join("kernel_config.py")
                 }
                 None => continue,

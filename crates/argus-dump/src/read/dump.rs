@@ -7,7 +7,7 @@
 mod assemble;
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -165,6 +165,8 @@ pub struct Supplied {
     pub graph: Option<Graph>,
     /// Kernels by number.
     pub names: BTreeMap<i32, String>,
+    /// Tasks that had not ended when the run did, as its log says.
+    pub running: BTreeSet<TaskId>,
 }
 
 impl Dump {
@@ -267,6 +269,8 @@ impl Dump {
                 {
                     record.func_ids = task.func_ids;
                 }
+                record.partial |=
+                    record.stage == Stage::AfterCompletion && self.supplied.running.contains(&record.task_id);
                 record
             }
         }

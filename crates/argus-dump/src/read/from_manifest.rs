@@ -30,6 +30,12 @@ pub(crate) struct Listed {
 }
 
 impl Listed {
+    /// No records at all.
+    pub(super) fn empty() -> Listed {
+        let (rows, extras, names) = (Vec::new(), Vec::new(), BTreeMap::new());
+        Listed { head: Head::default(), version: FormatVersion::August, rows, extras, names }
+    }
+
     /// Reads a manifest of any format version.
     pub(crate) fn parse(path: &Path, file: &Bytes) -> Result<Listed, OpenError> {
         let start = || Rows::new(ListName::Args);

@@ -26,6 +26,8 @@ pub struct Glance {
     /// The number of the run in its process, where the first record says it.
     pub epoch: Option<u64>,
     pub payload: Option<PathBuf>,
+    /// The manifest says that there is no payload.
+    pub no_payload: bool,
     pub payload_bytes: u64,
 }
 
@@ -33,6 +35,7 @@ impl Glance {
     /// Looks at the directory of one capture: the one that holds the dump's own directory, or that directory.
     pub fn at(capture: &Path) -> Glance {
         let mut glance = Glance::default();
+        let mut named = false;
         for directory in [capture.to_path_buf(), capture.join(AUGUST_DIRECTORY), capture.join(DUMP_DIRECTORY)]
         {
             for name in [AUGUST_MANIFEST, MANIFEST_FILE] {
@@ -43,12 +46,18 @@ impl Glance {
                     glance.records = number(&head, "total_args").or_else(|| number(&head, "total_tensors"));
                     glance.dropped = number(&head, "dropped_records").unwrap_or(0);
                     glance.epoch = number(&head, "run_epoch");
+                    match bin_file(&head) {
+                        Some("null") => glance.no_payload = true,
+                        Some(name) => glance.take_payload(directory.join(name.trim_matches('"'))),
+                        None => {}
+                    }
+                    named = bin_file(&head).is_some();
                 }
             }
             if glance.version.is_none() && directory.join(JOURNAL_FILE).is_file() {
                 glance.version = Some(FormatVersion::Argus);
             }
-            if glance.payload.is_none() {
+            if !named && glance.payload.is_none() {
                 glance.find_payload(&directory);
             }
         }
@@ -64,8 +73,14 @@ impl Glance {
             name.ends_with(".bin") && (name.starts_with("args.") || name.starts_with("tensor_dump"))
         };
         if let Some(path) = files.iter().find(is_payload) {
-            self.payload_bytes = fs::metadata(path).map_or(0, |metadata| metadata.len());
-            self.payload = Some(path.clone());
+            self.take_payload(path.clone());
+        }
+    }
+
+    fn take_payload(&mut self, path: PathBuf) {
+        if let Ok(metadata) = fs::metadata(&path) {
+            self.payload_bytes = metadata.len();
+            self.payload = Some(path);
         }
     }
 }
@@ -84,6 +99,16 @@ fn version(name: &str, head: &str) -> FormatVersion {
         (_, true) => FormatVersion::Argus,
         (_, false) => FormatVersion::June,
     }
+}
+
+/// The payload file that the head names: `null` or a plain name in quotes.
+fn bin_file(head: &str) -> Option<&str> {
+    let (_, behind) = head.split_once("\"bin_file\"")?;
+    let value = behind.trim_start().strip_prefix(':')?.trim_start();
+    let end = value.find([',', '\n', '}'])?;
+    let value = value[..end].trim_end();
+    let plain = value.len() > 2 && value.starts_with('"') && value.ends_with('"') && !value.contains('/');
+    (value == "null" || plain).then_some(value)
 }
 
 /// The number behind a key of the head. Records come later in the file and have other keys.

@@ -202,6 +202,9 @@ impl Head {
         match field {
             HeadField::Timestamp => self.timestamp = true,
             HeadField::Level => self.level = Some(token.unsigned()?),
+            // A count that is not known.
+            HeadField::Count(_) | HeadField::Loss(_) | HeadField::Verdict if matches!(token, Token::Null) => {
+            }
             HeadField::Count(place) => *place(self) = Some(token.unsigned()?),
             HeadField::Loss(place) => *place(self) = token.unsigned()?,
             HeadField::BinFile => self.bin_file = Some(bin_file(token)?),

@@ -11,6 +11,8 @@ use crate::{DUMP_DIRECTORY, JOURNAL_FILE, MANIFEST_FILE};
 /// The manifest of August, and the directory that it lies in.
 pub(super) const AUGUST_MANIFEST: &str = "args_dump.json";
 pub(super) const AUGUST_DIRECTORY: &str = "args_dump";
+/// Where the pypto front end keeps the output of a run.
+const FRONT_END: &str = "dfx_outputs";
 /// How the names of April's directory and manifest begin; a time follows.
 pub(super) const APRIL_PREFIX: &str = "tensor_dump_";
 
@@ -156,6 +158,8 @@ fn dumps_of_run(run: &Path) -> Result<Vec<DumpFiles>, OpenError> {
     };
     for name in [DUMP_DIRECTORY, AUGUST_DIRECTORY] {
         below(run.join(name));
+        // The pypto front end keeps what a run wrote one level down.
+        below(run.join(FRONT_END).join(name));
     }
     for round in subdirectories(run)? {
         if round.file_name().is_some_and(|name| name.to_string_lossy().starts_with("round_")) {

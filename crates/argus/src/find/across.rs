@@ -148,9 +148,7 @@ pub fn tell(report: &AcrossReport, json: bool) -> Result<ExitCode, Failure> {
         .groups
         .iter()
         .any(|group| !group.unreadable.is_empty() || group.extra_records.iter().any(|&n| n > 0));
-    let compared = |group: &GroupReport| {
-        group.result.no_pack == 0 && group.result.members.iter().all(|member| member.unknown == 0)
-    };
+    let compared = |group: &GroupReport| group.result.no_pack == 0 && unknown(group) == 0;
     Ok(if departed || unreadable {
         ExitCode::from(FAILED)
     } else if report.groups.iter().all(compared) && report.missing_ranks.is_empty() {
@@ -158,6 +156,15 @@ pub fn tell(report: &AcrossReport, json: bool) -> Result<ExitCode, Failure> {
     } else {
         ExitCode::from(USAGE)
     })
+}
+
+/// Tasks that could not be compared, of all members.
+fn unknown(group: &GroupReport) -> u64 {
+    group.result.members.iter().map(|member| member.unknown).sum()
+}
+
+fn comparisons(group: &GroupReport) -> u64 {
+    group.tasks * group.result.members.len() as u64
 }
 
 fn text(report: &AcrossReport) -> String {
@@ -220,6 +227,16 @@ fn text(report: &AcrossReport) -> String {
                 text,
                 "{NOTE}NOT JUDGED{NOTE:#}  no rank is known to leave the pack; in {open} of {all} tasks the ranks work on \
                  different data"
+            );
+        }
+        None if report.groups.iter().any(|group| unknown(group) > 0) => {
+            let (open, all) = (report.groups.iter().map(unknown), report.groups.iter().map(comparisons));
+            _ = writeln!(
+                text,
+                "{NOTE}NOT JUDGED{NOTE:#}  no rank is known to leave the pack; in {} of {} comparisons a payload was not \
+                 captured",
+                open.sum::<u64>(),
+                all.sum::<u64>()
             );
         }
         None => _ = writeln!(text, "{GOOD}AGREE{GOOD:#}  no rank leaves the pack"),

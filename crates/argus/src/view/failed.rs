@@ -13,7 +13,8 @@ use crate::schema;
 
 pub fn text(holdings: &Holdings) -> String {
     let mut text = String::new();
-    _ = writeln!(text, "{} is of a run that did not finish", holdings.directory.display());
+    let how = if holdings.is_broken() { "is of a run that did not finish" } else { "holds no dump" };
+    _ = writeln!(text, "{} {how}", holdings.directory.display());
     if let Some(payload) = &holdings.payload {
         let bytes = holdings.payload_bytes;
         _ = writeln!(
@@ -34,7 +35,7 @@ pub fn text(holdings: &Holdings) -> String {
             with_causes(&problem.error)
         );
     }
-    for lost in holdings.lost() {
+    for lost in holdings.lost().into_iter().filter(|_| holdings.is_broken()) {
         _ = writeln!(text, "{:<10}{lost}", "lost");
     }
     if let Some(failure) = holdings.failure() {

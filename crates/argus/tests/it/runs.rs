@@ -10,6 +10,7 @@
 mod beside;
 mod made;
 mod ranks;
+mod shapes;
 mod written;
 
 use std::path::PathBuf;

@@ -10,7 +10,7 @@ use std::sync::Arc;
 
 use argus_facts::with_causes;
 
-use super::{Dump, Ending, FormatVersion, Payloads, Records, Supplied};
+use super::{Dump, Ending, FormatVersion, Losses, Payloads, Records, Supplied};
 use crate::journal::{Journal, Tail};
 use crate::map::Bytes;
 use crate::read::checked::Checksums;
@@ -49,6 +49,25 @@ impl Dump {
         dump.refine_ending();
         dump.take_notes();
         Ok(dump)
+    }
+
+    /// A dump without records, for a directory that has other files of a run and no dump.
+    pub fn of_nothing(directory: &Path) -> Dump {
+        Dump {
+            directory: directory.to_path_buf(),
+            version: FormatVersion::August,
+            payloads: Payloads::None,
+            checksums: Checksums::default(),
+            ending: Ending::Unknown,
+            losses: Losses::default(),
+            run: None,
+            has_run_file: false,
+            records: Records::Manifest { listed: Arc::new(Listed::empty()), graph: None },
+            notes: Vec::new(),
+            damage: Vec::new(),
+            supplied: Supplied::default(),
+            manifest: None,
+        }
     }
 
     fn from_journal(place: &DumpFiles, name: &str, fetch: Fetch<'_>) -> Result<Dump, OpenError> {

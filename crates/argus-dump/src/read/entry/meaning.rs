@@ -29,7 +29,8 @@ impl Draft<'_> {
         if self.numel.is_some() && self.numel != numel {
             flags |= flag::NUMEL_WRONG;
         }
-        if self.contiguous.is_some_and(|claimed| claimed != row_major) {
+        // Of a view without elements either can be said.
+        if numel != Some(0) && self.contiguous.is_some_and(|claimed| claimed != row_major) {
             flags |= flag::CONTIGUOUS_WRONG;
         }
         if self.raw_shape.is_some() {

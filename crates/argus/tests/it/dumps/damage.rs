@@ -241,9 +241,9 @@ fn a_name_of_an_unknown_dtype_is_shown_as_such() {
     let text = home.good(&format!("view {JUNE}"));
     assert!(text.contains("UNKNOWN  [4, 1]     16  dtype unknown\n"), "{text}");
     let verdict = home.argus(&format!("verify {JUNE}"));
-    assert_eq!(verdict.code, 1);
+    assert_eq!(verdict.code, 0, "a later version may have more types: {}", verdict.stdout);
     assert!(
-        verdict.stdout.contains("defect: record 0: its dtype is none that is known"),
+        verdict.stdout.contains("warning: record 0: its dtype is none that is known"),
         "{}",
         verdict.stdout
     );
