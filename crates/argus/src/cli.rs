@@ -45,47 +45,47 @@ Examples:
   argus run vector_example
   argus run paged_attention --case CaseSmall1 -p {chip}
 
-Exit codes: 0 success, 1 outputs differ or the run failed, 2 wrong usage or nothing to judge, 130 interrupted.";
+Exit codes: 0 success, 1 outputs differ or the run failed, 2 usage error or nothing could be judged, 130 interrupted.";
 
 #[derive(Debug, Subcommand)]
 pub enum Command {
-    /// Shows the scenes, their cases and the runtimes they are written for
+    /// Lists the scenes, their cases and the runtimes they are written for
     List(ListArgs),
-    /// Writes a small working project: kernels, an orchestration, inputs, a golden and a planted bug
+    /// Writes a small working project: kernels, orchestration, inputs, expected outputs and a planted bug
     New(NewArgs),
     /// Runs a case of a scene and compares its outputs with an independent reference
     Run(Box<RunArgs>),
-    /// Lists the records of a dump, or shows their values
+    /// Lists the records of a dump or shows their values
     View(Box<ViewArgs>),
-    /// Browses a dump on the full screen: tasks, arguments, values, heat maps
+    /// Browses a dump full-screen in the terminal: tasks, arguments, values, heat maps
     Tui(TuiArgs),
-    /// Shows dumps in a web browser, here or over SSH: graph, tasks, tensors, timeline, a run in progress
+    /// Shows dumps in a web browser, locally or over SSH: graph, tasks, tensors, timeline, runs in progress
     Open(OpenArgs),
-    /// Statistics of the values of a dump
+    /// Prints statistics of the values of a dump
     Stats(Box<StatsArgs>),
-    /// Checks a dump against its checksums, its graph and itself
+    /// Checks whether a dump is complete and intact: SOUND, INCOMPLETE or DEFECTIVE
     Verify(VerifyArgs),
-    /// Writes a dump in other formats: text, NumPy, safetensors, Parquet, CSV
+    /// Exports a dump to text, NumPy, safetensors, Parquet or CSV
     Export(Box<ExportArgs>),
-    /// Writes a dump in another layout: ours, or the reference's of June or August
+    /// Writes a dump in our layout or in the reference's June or August layout
     Convert(ConvertArgs),
-    /// Finds the first wrong task, and says whether it introduced the error or inherited it
+    /// Finds the first wrong task and reports whether it introduced or inherited the error
     Find(Box<FindArgs>),
-    /// Compares two dumps record by record
+    /// Compares two dumps, record by record
     Diff(DiffArgs),
-    /// Joins the reports of `--shard` runs of one command into one
+    /// Merges the reports of `--shard` runs of one command into one
     Merge(MergeArgs),
-    /// Runs one task alone with its captured bytes and compares its results bit by bit
+    /// Runs one task alone with its captured bytes and compares its outputs bit by bit
     Replay(Box<ReplayArgs>),
     /// Shows a task instruction by instruction, or a run task by task, for MindStudio Insight and Perfetto
     Trace(Box<TraceArgs>),
-    /// Runs scene tests in Python: pytest with the packages that such tests import
+    /// Runs Python scene tests unchanged and names the first wrong task of each one that fails
     Pytest(PytestArgs),
-    /// Lists the runs with their size, age and verdict, and removes old ones
+    /// Lists runs with size, age and verdict; removes old ones
     Dumps(DumpsArgs),
     /// Checks what this machine has: compilers, Python, disk, limits
     Doctor(DoctorArgs),
-    /// Prints a script for the shell, so that it completes commands, scenes, cases and kernels
+    /// Prints a shell completion script for commands, scenes, cases and kernels
     Completions(CompletionsArgs),
     /// Writes manual pages
     #[command(hide = true)]
@@ -122,25 +122,25 @@ impl Command {
 
 #[derive(Debug, Args)]
 pub struct NewArgs {
-    /// Name of the project, and of the directory that is made for it
+    /// Name of the project and of the directory created for it
     pub name: String,
 
-    /// Kernels and orchestration in C++, described by a scene.toml [default]
+    /// Write kernels and orchestration in C++, described by a scene.toml [default]
     #[arg(long, conflicts_with = "rust")]
     pub cpp: bool,
 
-    /// A crate of your own whose binary is this tool with a scene in Rust
+    /// Write a crate of your own whose binary is this tool with a scene in Rust
     #[arg(long)]
     pub rust: bool,
 
-    /// The sources of Argus that the crate depends on [default: those that this tool was built from]
+    /// Sources of Argus that the crate depends on [default: those this tool was built from]
     #[arg(long, value_name = "DIR", requires = "rust")]
     pub argus: Option<PathBuf>,
 }
 
 #[derive(Debug, Args)]
 pub struct ListArgs {
-    /// A scene, a scene file, or a directory with a scene.toml [default: the scenes that are built in]
+    /// Scene, scene file, or directory with a scene.toml [default: the built-in scenes]
     pub path: Option<String>,
 
     /// Print one JSON object
@@ -158,7 +158,7 @@ const COMPARISON: &str = "Comparison";
 #[command(after_help = chips::examples(RUN_EXAMPLES))]
 #[command(group(ArgGroup::new("outputs").args(["timeline", "output"]).multiple(true)))]
 pub struct RunArgs {
-    /// Name of a scene, `argus list` shows them; or a scene file, or a directory with a scene.toml
+    /// Name of a scene (see `argus list`), scene file, or directory with a scene.toml
     #[arg(index = 1)]
     pub scene: String,
 
@@ -166,14 +166,14 @@ pub struct RunArgs {
     #[arg(index = 2, hide = true)]
     pub stray: Option<String>,
 
-    /// Case of the scene, by name or alias [default: its first]
+    /// Case, by name or alias [default: the scene's first]
     #[arg(long, value_name = "NAME")]
     pub case: Option<String>,
 
     #[arg(short, long, value_name = "NAME", help = chips::platform_of_run())]
     pub platform: Option<String>,
 
-    /// Graph builder: hbg, abg, trb or a long name [default: the case's first]
+    /// Runtime: hbg, abg, trb or a long name [default: the case's first]
     #[arg(long, value_name = "NAME")]
     pub runtime: Option<String>,
 
@@ -185,15 +185,15 @@ pub struct RunArgs {
     #[arg(long, value_name = "N", allow_negative_numbers = true, help_heading = MACHINE)]
     pub aicpu_threads: Option<u32>,
 
-    /// How often to run the case; each round is compared
+    /// Run the case N times; each round is compared
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
     pub rounds: u32,
 
-    /// Do not compute and compare the expected outputs
+    /// Do not compute or compare the expected outputs
     #[arg(long, help_heading = COMPARISON)]
     pub skip_golden: bool,
 
-    /// Give up when no task completes for this long [default: 10]
+    /// Give up after this long without progress [default: 10]
     #[arg(long, value_name = "SECONDS", allow_hyphen_values = true, help_heading = MACHINE)]
     pub timeout: Option<f64>,
 
@@ -221,27 +221,27 @@ pub struct RunArgs {
     #[arg(long, value_name = "SIZE", help_heading = MACHINE)]
     pub ring_heap: Option<String>,
 
-    /// Run C++ in this process, for a debugger that is attached to it; a crash then ends the command
+    /// Run C++ in this process, for an attached debugger; a crash then ends the command
     #[arg(long, help_heading = MACHINE)]
     pub in_process: bool,
 
-    /// Inject a fault: `TASK:KIND`, with one task such as `SF:1`, `5` or `0x200000001`, or a kernel for its first task; may be
+    /// Inject a fault, TASK:KIND; TASK is one task (`SF:1`, `5`, `0x200000001`) or a kernel, for its first task; may be
     /// repeated. Kinds: scale, bitflip, nan, zero-row, shift-row, skip-write, stale-read
     #[arg(long, value_name = "FAULT")]
     pub inject: Vec<String>,
 
-    /// Write which core ran which task when: FILE.pftrace or FILE.json, for Perfetto
+    /// Write which core ran which task and when, for Perfetto: FILE.pftrace or FILE.json
     #[arg(long, value_name = "FILE")]
     pub timeline: Option<PathBuf>,
 
-    /// Replace the run or the timeline that is there
+    /// Replace an existing run or timeline
     #[arg(long, requires = "outputs")]
     pub force: bool,
 
     #[command(flatten)]
     pub dump: DumpArgs,
 
-    /// Print one JSON object, for failures too
+    /// Print one JSON object, also on failure
     #[arg(help_heading = OUTPUT, long)]
     pub json: bool,
 }
@@ -251,7 +251,7 @@ pub struct RunArgs {
 #[command(next_help_heading = "Capture")]
 pub struct DumpArgs {
     /// Capture the arguments of every task: full (default), partial (only marked ones) or hybrid (metadata
-    /// of all, payload of marked ones)
+    /// of all, payloads of marked ones)
     #[arg(
         long,
         value_name = "LEVEL",
@@ -261,12 +261,12 @@ pub struct DumpArgs {
     )]
     pub dump_tensor: Option<String>,
 
-    /// Capture only what matches key=value[,key=value]; may be repeated. Keys: task, kernel, func-id, stage,
+    /// Capture only what matches key=value[,key=value]; repeat for "or". Keys: task, kernel, func-id, stage,
     /// role, arg, kind, dtype, min-size, max-size
     #[arg(long, value_name = "SELECTOR")]
     pub dump_select: Vec<String>,
 
-    /// Record statistics of each payload, beside it or instead of it
+    /// Record statistics of each payload, in addition to it or instead of it
     #[arg(long, value_enum, num_args = 0..=1, require_equals = true, default_missing_value = "beside")]
     pub dump_stats: Option<Stats>,
 
@@ -274,20 +274,20 @@ pub struct DumpArgs {
     #[arg(long, value_name = "", num_args = 0..=1, require_equals = true, default_missing_value = "")]
     pub dump_args: Option<String>,
 
-    /// Write graph, times and names beside the dump as the reference does: deps.json, chip_swimlane_records.json and
+    /// Write graph, times and names next to the dump as the reference does: deps.json, chip_swimlane_records.json,
     /// name_map_*.json
     #[arg(long, requires = "dump_tensor")]
     pub artefacts: bool,
 
-    /// Store equal payloads each time they occur
+    /// Store equal payloads every time
     #[arg(long)]
     pub no_dedupe: bool,
 
-    /// When captured data leaves the device
+    /// When to collect captured data from the device
     #[arg(long, value_enum, default_value_t = When::Streaming)]
     pub collect: When,
 
-    /// Device memory of each control thread for --collect after-sync [default: 256MiB]
+    /// Device memory per control thread for --collect after-sync [default: 256MiB]
     #[arg(long, value_name = "SIZE")]
     pub capture_memory: Option<String>,
 
@@ -321,12 +321,12 @@ Examples:
   argus run paged_attention --dump-tensor --inject PV:1:zero-row
   argus run paged_attention --timeline run.pftrace
 
-Exit codes: 0 outputs agree, 1 outputs differ or the run failed, 2 wrong usage.";
+Exit codes: 0 outputs agree, 1 outputs differ or the run failed, 2 usage error.";
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
 pub enum Deps {
-    /// Every order that overlapping bytes demand
+    /// All of them: every order that overlapping bytes require
     Complete,
-    /// What the reference runtime tracks: no write-after-read order
+    /// Those that the reference runtime tracks: no write-after-read order
     Reference,
 }

@@ -107,7 +107,7 @@ fn scenes(registry: &Registry) -> Check {
 fn configuration() -> Check {
     match &settings().file {
         Some(path) => good("config", path.display().to_string()),
-        None => good("config", "no file, defaults are used".to_owned()),
+        None => good("config", "no file; defaults are used".to_owned()),
     }
 }
 
@@ -116,7 +116,7 @@ fn compiler() -> Check {
     let found = ["g++", "clang++"].iter().filter_map(|name| first_line(name, &["--version"]));
     let found: Vec<String> = found.collect();
     if found.is_empty() {
-        let detail = "not found; compiling C++ kernels and workspaces needs g++ or clang++";
+        let detail = "not found; C++ kernels and workspaces need g++ or clang++";
         return warning("compiler", detail.to_owned());
     }
     good("compiler", found.join(", "))
@@ -125,7 +125,7 @@ fn compiler() -> Check {
 fn python() -> Check {
     match first_line("python3", &["--version"]) {
         Some(line) => good("python3", line),
-        None => warning("python3", "not found; reading exports with NumPy needs it".to_owned()),
+        None => warning("python3", "not found; needed to read exports with NumPy".to_owned()),
     }
 }
 
@@ -157,7 +157,7 @@ fn disk(outputs: &Path) -> Check {
             let text = format!("{} MiB free in {}", free >> 20, place.display());
             if free < LITTLE_DISK { warning("disk", text) } else { good("disk", text) }
         }
-        Err(error) => warning("disk", format!("cannot ask {}: {error}", place.display())),
+        Err(error) => warning("disk", format!("cannot query {}: {error}", place.display())),
     }
 }
 
@@ -174,7 +174,7 @@ fn direct(outputs: &Path) -> Check {
     match rustix::fs::open(file.path(), OFlags::WRONLY | OFlags::DIRECT, Mode::empty()) {
         Ok(_) => good("direct I/O", format!("works in {}", place.display())),
         Err(error) => {
-            warning("direct I/O", format!("not in {}: {error}; writes are buffered", place.display()))
+            warning("direct I/O", format!("fails in {}: {error}; writes are buffered", place.display()))
         }
     }
 }
@@ -186,7 +186,7 @@ fn limits() -> Vec<Check> {
     let detail = shown(files);
     let files = match files {
         Some(count) if count < FEW_FILES => {
-            warning("open files", format!("{detail}; `ulimit -n` allows more"))
+            warning("open files", format!("{detail}; raise it with `ulimit -n`"))
         }
         _ => good("open files", detail),
     };

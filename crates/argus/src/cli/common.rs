@@ -12,11 +12,11 @@ pub struct CommonArgs {
     #[arg(long, global = true, value_enum, value_name = "WHEN")]
     pub color: Option<Color>,
 
-    /// Print the result only: no progress and no notes
+    /// Print only the result: no progress, no notes
     #[arg(short, long, global = true, conflicts_with = "verbose")]
     pub quiet: bool,
 
-    /// Also say which files and defaults are used
+    /// Also report which files and defaults are used
     #[arg(short, long, global = true)]
     pub verbose: bool,
 }
@@ -44,7 +44,7 @@ Examples:
 #[derive(Debug, Args)]
 #[command(after_help = super::chips::examples(PYTEST_EXAMPLES))]
 pub struct PytestArgs {
-    /// Files, directories and options of pytest
+    /// Files, directories and options for pytest
     #[arg(trailing_var_arg = true, allow_hyphen_values = true, value_name = "ARGUMENT")]
     pub arguments: Vec<OsString>,
 }
@@ -52,7 +52,7 @@ pub struct PytestArgs {
 #[derive(Debug, Args)]
 #[command(after_help = COMPLETIONS_EXAMPLES)]
 pub struct CompletionsArgs {
-    /// The shell
+    /// Shell that will run the script
     #[arg(value_enum)]
     pub shell: Shell,
 }
@@ -88,7 +88,7 @@ pub struct ManArgs {
     /// Directory to write to
     pub directory: PathBuf,
 
-    /// Replace pages that are there
+    /// Replace existing pages
     #[arg(long)]
     pub force: bool,
 }

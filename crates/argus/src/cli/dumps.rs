@@ -7,17 +7,17 @@ use clap::{Args, ValueEnum};
 use super::OUTPUT;
 
 /// How a task is named, in every command that takes one.
-pub const TASK_HELP: &str = "Task: its id (0x200000001), the beginning of one (0x2*), its number in the order of ids, \
-                             counted from 0 (5), the n-th task of a kernel (SF:1), or a range (0x1..0x4, 3..7)";
+pub const TASK_HELP: &str = "Task: its id (0x200000001), the start of an id (0x2*), its index in id order (5) or \
+                             among the tasks of a kernel (SF:1), counted from 0, or a range (0x1..0x4, 3..7)";
 
 /// Which records: all conditions must hold.
 #[derive(Debug, Default, PartialEq, Eq, Args)]
-#[command(next_help_heading = "Filters (all must hold)")]
+#[command(next_help_heading = "Filters (all must match)")]
 pub struct FilterArgs {
     #[arg(long, value_name = "TASK", help = TASK_HELP)]
     pub task: Option<String>,
 
-    /// Name of a kernel, in any letter case
+    /// Name of a kernel, case-insensitive
     #[arg(long, value_name = "NAME")]
     pub kernel: Option<String>,
 
@@ -45,11 +45,11 @@ pub struct FilterArgs {
     #[arg(long, value_name = "NAME")]
     pub dtype: Option<String>,
 
-    /// Only records that hold NaN or infinities
+    /// Only records that contain NaN or infinities
     #[arg(long)]
     pub nan: bool,
 
-    /// Record by its number in the INDEX column, or a range: 10..20
+    /// Record number in the INDEX column, or a range: 10..20
     #[arg(long, value_name = "N", allow_hyphen_values = true)]
     pub index: Option<String>,
 
@@ -62,13 +62,12 @@ pub struct FilterArgs {
     pub max_size: Option<String>,
 }
 
-const DUMP_HELP: &str =
-    "Dump: its directory, the directory of the run, or a manifest [default: the newest below outputs/]";
+const DUMP_HELP: &str = "Dump directory, run directory or manifest [default: the newest under outputs/]";
 
 /// Which captures of a run of many ranks.
 #[derive(Debug, Default, Args)]
 pub struct RankArgs {
-    /// Of a run of many ranks these: 3, 0,2,5, 4..7 or all [default: all]
+    /// Only these ranks of a run: `3`, `0,2,5`, `4..7` or `all` [default: all]
     #[arg(long, value_name = "RANKS")]
     pub rank: Option<String>,
 }
@@ -76,7 +75,7 @@ pub struct RankArgs {
 /// A part of the work, for a launcher that spreads it over machines.
 #[derive(Debug, Default, Args)]
 pub struct ShardArgs {
-    /// Do part I of N of the work, counted from 1; `argus merge` joins the reports that --json prints
+    /// Do part I of N of the work, counted from 1; `argus merge` merges the --json reports
     #[arg(long, value_name = "I/N", requires = "json")]
     pub shard: Option<String>,
 }
@@ -93,8 +92,8 @@ pub struct ViewArgs {
     #[command(flatten)]
     pub ranks: RankArgs,
 
-    /// Show the values of the records, with statistics and a histogram, and what files beside the dump know of their
-    /// tasks: times, counters, scopes
+    /// Show the values of the records with statistics and a histogram, and the times, counters and scopes of their
+    /// tasks from files next to the dump
     #[arg(help_heading = OUTPUT, long)]
     pub show: bool,
 
@@ -102,11 +101,11 @@ pub struct ViewArgs {
     #[arg(help_heading = OUTPUT, long, conflicts_with_all = ["show", "slice", "csv", "orchestration"])]
     pub graph: bool,
 
-    /// Show the arguments of the orchestration itself, which `argus run --dump-args` captures
+    /// Show the arguments of the orchestration itself, captured by `argus run --dump-args`
     #[arg(help_heading = OUTPUT, long, conflicts_with_all = ["show", "slice", "csv"])]
     pub orchestration: bool,
 
-    /// Show a part of each tensor: 0,3:5,::2
+    /// Show a slice of each tensor: 0,3:5,::2
     #[arg(help_heading = OUTPUT, long, value_name = "SLICE", allow_hyphen_values = true)]
     pub slice: Option<String>,
 
@@ -134,9 +133,9 @@ Examples:
   argus view RUN_OF_MANY_RANKS
   argus view RUN_OF_MANY_RANKS --rank 3 --kernel SF
 
-A run of many ranks is shown as a table of its ranks, a run that failed as what is left of it.
+A run of many ranks is shown as a table of its ranks; of a failed run, what is left is shown.
 
-Exit codes: 0 shown, 1 shown without payloads that the dump lacks, 2 wrong usage, nothing matched, or the dump \
+Exit codes: 0 shown, 1 shown but the dump lacks payloads, 2 usage error, nothing matched, or the dump \
 cannot be read.";
 
 #[derive(Debug, Args)]
@@ -151,16 +150,16 @@ Examples:
   argus tui
   argus tui outputs/paged_attention_CaseSmall1_20260101_120000
 
-Inside, `?` shows all keys and `q` quits.";
+Press `?` to show all keys, `q` to quit.";
 
 #[derive(Debug, Args)]
 #[command(after_help = OPEN_EXAMPLES)]
 pub struct OpenArgs {
-    /// Dumps, or directories of runs with one [default: the newest dump below outputs/]
+    /// Dumps or run directories [default: the newest dump under outputs/]
     #[arg(value_name = "DUMP")]
     pub dumps: Vec<PathBuf>,
 
-    /// Port of the loopback to listen on [default: a free one]
+    /// Loopback port to listen on [default: a free one]
     #[arg(long, value_name = "PORT", default_value_t = 0, hide_default_value = true)]
     pub port: u16,
 
@@ -172,7 +171,7 @@ pub struct OpenArgs {
     #[arg(long)]
     pub no_browser: bool,
 
-    /// End after so many minutes in which nothing was asked for [default: never]
+    /// Stop after this many minutes without a request [default: never]
     #[arg(long, value_name = "MINUTES", allow_negative_numbers = true)]
     pub idle: Option<f64>,
 }
@@ -183,7 +182,7 @@ Examples:
   argus open good_run bad_run --port 8000
   argus open --socket ~/argus.sock --no-browser
 
-The address holds a secret; who has it can read the dumps as long as the command runs. Ctrl-C ends it.";
+The address contains a secret: anyone who has it can read the dumps as long as the command runs. Ctrl-C stops it.";
 
 #[derive(Debug, Args)]
 #[command(after_help = STATS_EXAMPLES)]
@@ -197,11 +196,11 @@ pub struct StatsArgs {
     #[command(flatten)]
     pub ranks: RankArgs,
 
-    /// One line per kernel and argument instead of one per record
+    /// Print one line per kernel and argument instead of one per record
     #[arg(help_heading = OUTPUT, long)]
     pub by_kernel: bool,
 
-    /// Times of kernels and cores instead of values, with the critical path and what to shorten first
+    /// Print times of kernels and cores instead of values, with the critical path and what to shorten first
     #[arg(help_heading = OUTPUT, long, conflicts_with_all = ["by_kernel", "parquet"])]
     pub times: bool,
 
@@ -213,7 +212,7 @@ pub struct StatsArgs {
     #[arg(help_heading = OUTPUT, long, value_name = "FILE", conflicts_with = "by_kernel")]
     pub parquet: Option<PathBuf>,
 
-    /// Replace the file
+    /// Replace an existing file
     #[arg(help_heading = OUTPUT, long, requires = "parquet")]
     pub force: bool,
 }
@@ -260,11 +259,11 @@ pub struct ExportArgs {
     #[arg(help = DUMP_HELP)]
     pub dump: Option<PathBuf>,
 
-    /// What to write
+    /// Format to write
     #[arg(long, value_enum)]
     pub format: ExportFormat,
 
-    /// Directory to write to; it is created if it does not exist
+    /// Directory to write to; created if it does not exist
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
 
@@ -274,11 +273,11 @@ pub struct ExportArgs {
     #[command(flatten)]
     pub ranks: RankArgs,
 
-    /// Put payloads into the Parquet file, as binary
+    /// Include payloads in the Parquet file, as binary
     #[arg(help_heading = OUTPUT, long)]
     pub payload: bool,
 
-    /// Replace files that exist
+    /// Replace existing files
     #[arg(help_heading = OUTPUT, long)]
     pub force: bool,
 
@@ -299,7 +298,7 @@ pub enum ExportFormat {
     Safetensors,
     /// One row per record with metadata and statistics
     Parquet,
-    /// The same as comma-separated values
+    /// The same, as comma-separated values
     Csv,
 }
 
@@ -309,7 +308,7 @@ Examples:
   argus export DUMP --format safetensors -o out --kernel SF --stage after
   argus export --format parquet -o out --payload
 
-Exit codes: 0 written, 1 could not be written or the dump lacks payloads, 2 wrong usage, nothing matched, files \
+Exit codes: 0 written, 1 could not be written or the dump lacks payloads, 2 usage error, nothing matched, files \
 exist, or the dump cannot be read.";
 
 #[derive(Debug, Args)]
@@ -318,15 +317,15 @@ pub struct ConvertArgs {
     #[arg(help = DUMP_HELP)]
     pub dump: Option<PathBuf>,
 
-    /// Whose layout to write
+    /// Layout to write
     #[arg(long, value_enum)]
     pub to: Layout,
 
-    /// Directory to write to; it is created if it does not exist
+    /// Directory to write to; created if it does not exist
     #[arg(short, long, value_name = "DIR")]
     pub output: PathBuf,
 
-    /// Replace a dump that exists
+    /// Replace an existing dump
     #[arg(long)]
     pub force: bool,
 
@@ -363,7 +362,7 @@ pub struct DumpsArgs {
     #[arg(long)]
     pub remove: bool,
 
-    /// Remove runs that were last written longer ago than this: 30s, 15m, 6h, 7d, 2w
+    /// Remove runs last written longer ago than this: 30s, 15m, 6h, 7d, 2w
     #[arg(long, value_name = "AGE", requires = "remove")]
     pub older_than: Option<String>,
 
@@ -386,9 +385,9 @@ Examples:
   argus dumps --remove --older-than 7d
   argus dumps --remove --keep 5 --yes
 
-Only directories that hold nothing but what `argus run` writes are removed.
+Only directories that contain nothing but what `argus run` writes are removed.
 
-Exit codes: 0 listed or removed, 1 a run was not removed, 2 wrong usage.";
+Exit codes: 0 listed or removed, 1 a run was not removed, 2 usage error.";
 
 #[derive(Debug, Args)]
 #[command(after_help = MERGE_EXAMPLES)]
@@ -408,4 +407,4 @@ Examples:
   argus find RUN --across --shard 2/2 --json > 2.json
   argus merge 1.json 2.json
 
-Exit codes: those of the command whose reports are merged; 2 if they do not belong together or one is missing.";
+Exit codes: those of the command that wrote the reports; 2 if they do not belong together or one is missing.";

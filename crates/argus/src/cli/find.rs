@@ -18,7 +18,7 @@ pub struct LimitArgs {
     #[arg(long, value_name = "X", allow_hyphen_values = true)]
     pub atol: Option<f64>,
 
-    /// Fraction of the elements of a tensor that may be out of tolerance
+    /// Fraction of a tensor's elements that may be out of tolerance
     #[arg(long, value_name = "X", allow_hyphen_values = true)]
     pub outliers: Option<f64>,
 }
@@ -26,7 +26,7 @@ pub struct LimitArgs {
 /// A scene that knows what a dump does not say.
 #[derive(Debug, Default, Args)]
 pub struct SceneArgs {
-    /// Scene of the dump, where it does not name one itself
+    /// Scene of the dump, if the dump does not name it
     #[arg(long, value_name = "NAME")]
     pub scene: Option<String>,
 
@@ -42,7 +42,7 @@ pub struct SceneArgs {
 #[derive(Debug, Args)]
 #[command(after_help = FIND_EXAMPLES)]
 pub struct FindArgs {
-    /// Dump to search [default: the newest below outputs/]
+    /// Dump to search [default: the newest under outputs/]
     pub dump: Option<PathBuf>,
 
     /// A second dump belongs to an option; see [`crate::find`].
@@ -57,15 +57,15 @@ pub struct FindArgs {
     #[arg(long, value_name = "DIR", conflicts_with_all = ["isolated", "runs"])]
     pub golden: Option<PathBuf>,
 
-    /// Compare each task with its kernel's reference on the captured inputs (the default)
+    /// Compare each task with its kernel's reference on the captured inputs [default]
     #[arg(long, conflicts_with = "runs")]
     pub isolated: bool,
 
-    /// Dumps of the same program and inputs: where do they diverge, and which tasks race?
+    /// Compare dumps of the same program and inputs: where they diverge, and which tasks race
     #[arg(long, value_name = "DUMP", num_args = 1.., conflicts_with = "dump")]
     pub runs: Vec<PathBuf>,
 
-    /// Of a run of many ranks: compare the captures that belong together, and name the first rank and task that differ
+    /// Compare the ranks of a run with each other and name the first rank and task that diverge
     #[arg(long, conflicts_with_all = ["against", "golden", "isolated", "runs", "html"])]
     pub across: bool,
 
@@ -81,7 +81,7 @@ pub struct FindArgs {
     #[command(flatten)]
     pub limits: LimitArgs,
 
-    /// Every metric for every pair, not only for those that differ
+    /// Compute every metric for every pair, not only for those that differ
     #[arg(help_heading = OUTPUT, long)]
     pub full: bool,
 
@@ -89,7 +89,7 @@ pub struct FindArgs {
     #[arg(help_heading = OUTPUT, long, value_name = "FILE")]
     pub html: Option<PathBuf>,
 
-    /// Replace the page if it exists
+    /// Replace an existing page
     #[arg(help_heading = OUTPUT, long, requires = "html")]
     pub force: bool,
 
@@ -114,10 +114,10 @@ Exit codes: 0 all agree, 1 differences found, 2 could not judge.";
 #[derive(Debug, Args)]
 #[command(after_help = DIFF_EXAMPLES)]
 pub struct DiffArgs {
-    /// Dump to look at
+    /// Dump to compare
     pub actual: PathBuf,
 
-    /// Dump to compare with
+    /// Dump to compare it with
     pub expected: PathBuf,
 
     #[command(flatten)]
@@ -126,11 +126,11 @@ pub struct DiffArgs {
     #[command(flatten)]
     pub limits: LimitArgs,
 
-    /// Show records that agree bit for bit as well
+    /// Also show records that agree bit for bit
     #[arg(help_heading = OUTPUT, long)]
     pub all: bool,
 
-    /// Every metric for every pair, not only for those that differ
+    /// Compute every metric for every pair, not only for those that differ
     #[arg(help_heading = OUTPUT, long)]
     pub full: bool,
 

@@ -15,19 +15,19 @@ pub struct TaskArgs {
     #[arg(long, value_name = "TASK", help = TASK_HELP)]
     pub task: Option<String>,
 
-    /// Name of a kernel of the task, in any letter case
+    /// Name of a kernel of the task, case-insensitive
     #[arg(long, value_name = "NAME")]
     pub kernel: Option<String>,
 
-    /// Numbers of the task's kernels: exactly these
+    /// Numbers of all kernels of the task
     #[arg(long, value_name = "N[,N,N]", value_delimiter = ',', allow_hyphen_values = true)]
     pub func_id: Vec<i32>,
 
-    /// Of the tasks that fit, this one in the order of ids, counted from 0
+    /// Which of the matching tasks, in id order, counted from 0
     #[arg(long, value_name = "N", default_value_t = 0, allow_negative_numbers = true)]
     pub nth: usize,
 
-    /// Scene whose kernels the dump ran, where it does not say so itself
+    /// Scene whose kernels the dump ran, if the dump does not say
     #[arg(long, value_name = "NAME")]
     pub scene: Option<String>,
 
@@ -35,7 +35,7 @@ pub struct TaskArgs {
     #[arg(long, value_name = "NAME")]
     pub case: Option<String>,
 
-    /// Graph builder of the case: hbg, abg or trb [default: the dump's, else the case's first]
+    /// Runtime of the case: hbg, abg or trb [default: the dump's, else the case's first]
     #[arg(long, value_name = "NAME")]
     pub runtime: Option<String>,
 
@@ -51,7 +51,7 @@ pub struct TaskArgs {
     #[arg(long, value_name = "FILE")]
     pub arg_spec: Option<PathBuf>,
 
-    /// Give up when nothing happens for this long [default: 10]
+    /// Give up after this long without progress [default: 10]
     #[arg(long, value_name = "SECONDS", allow_hyphen_values = true)]
     pub timeout: Option<f64>,
 }
@@ -60,15 +60,15 @@ pub struct TaskArgs {
 #[command(after_help = EXAMPLES)]
 #[command(group = clap::ArgGroup::new("written").args(["workspace", "capsule"]).multiple(true))]
 pub struct ReplayArgs {
-    /// A dump, a capsule, or a scene whose task is captured first [default: the newest dump below outputs/]
+    /// Dump, capsule, or scene whose task is captured first [default: the newest dump under outputs/]
     #[arg(value_name = "DUMP|CAPSULE|SCENE")]
     pub what: Option<String>,
 
-    /// Run it this many times and tell whether the results stay the same
+    /// Run the task N times and report whether the results stay the same
     #[arg(long, value_name = "N", default_value_t = 1, allow_negative_numbers = true)]
     pub times: u32,
 
-    /// Tell when an element of an argument changes: `2[17]`, or `2[1,3]`; may be repeated
+    /// Report when an element of an argument changes: `2[17]`, `2[1,3]`; may be repeated
     #[arg(long, value_name = "SLOT[INDEX]")]
     pub watch: Vec<String>,
 
@@ -106,11 +106,11 @@ pub struct DebuggerArgs {
     #[arg(long, conflicts_with_all = ["lldb", "debug_build", "workspace", "json", "capsule"])]
     pub gdb: bool,
 
-    /// The same with lldb
+    /// The same, with lldb
     #[arg(long, conflicts_with_all = ["debug_build", "workspace", "json", "capsule"])]
     pub lldb: bool,
 
-    /// Compile the task's C++ kernels with -O0 -g and replay it, for a debugger of your own
+    /// Compile the task's C++ kernels with -O0 -g and replay it, for your own debugger
     #[arg(long, conflicts_with = "workspace")]
     pub debug_build: bool,
 }
@@ -150,5 +150,5 @@ Examples:
   argus replay outputs/run --kernel SF --workspace sf --kernel-source softmax.cpp
   argus replay --arg-spec args.json --workspace qk --kernel-source kernels/aic/qk.cpp --collect
 
-Exit codes: 0 bit-equal, or the workspace is there; 1 results differ, the task or --collect failed;
-2 there is nothing that can be replayed or written.";
+Exit codes: 0 bit-equal, or the workspace was written; 1 results differ, or the task or --collect failed;
+2 nothing can be replayed or written.";

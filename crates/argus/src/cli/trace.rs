@@ -9,19 +9,19 @@ use super::{OUTPUT, TaskArgs, chips};
 #[derive(Debug, Args)]
 #[command(after_help = chips::examples(EXAMPLES))]
 pub struct TraceArgs {
-    /// A dump, a capsule, or a scene whose task is captured first [default: the newest dump below outputs/]
+    /// Dump, capsule, or scene whose task is captured first [default: the newest dump under outputs/]
     #[arg(value_name = "DUMP|CAPSULE|SCENE", conflicts_with = "check")]
     pub what: Option<String>,
 
     #[command(flatten)]
     pub task: TaskArgs,
 
-    /// Directory for the files of a task, or the file for a whole run: FILE.pftrace or FILE.json
+    /// Directory for the files of a task, or file for a whole run: FILE.pftrace or FILE.json
     /// [default: trace_KERNEL_TASK, or run.pftrace]
     #[arg(help_heading = OUTPUT, short, long, value_name = "DIR|FILE", conflicts_with = "check")]
     pub output: Option<PathBuf>,
 
-    /// Replace a trace that exists
+    /// Replace an existing trace
     #[arg(help_heading = OUTPUT, long, conflicts_with = "check")]
     pub force: bool,
 
@@ -34,7 +34,7 @@ pub struct TraceArgs {
     #[arg(help_heading = OUTPUT, long, value_name = "N", value_parser = clap::value_parser!(u64).range(1..), conflicts_with = "check")]
     pub max_instructions: Option<u64>,
 
-    /// Read back what a trace wrote and check it against the rules of its readers
+    /// Read back a trace and check it against the rules of the programs that read it
     #[arg(help_heading = OUTPUT, long, value_name = "DIR")]
     pub check: Option<PathBuf>,
 
@@ -54,6 +54,6 @@ Examples:
 
 With a task: the instructions of its cores on a model of the chip, in DIR/simulator, for MindStudio Insight \
 (trace.json, visualize_data.bin) and Perfetto (perfetto.pftrace, perfetto.json).
-Without one: which core ran which task when, as measured in the run, for Perfetto.
+Without one: which core ran which task and when, as measured in the run, for Perfetto.
 
-Exit codes: 0 written, 1 the task failed, deadlocks, has hazards or was cut, or a check found a fault, 2 wrong usage.";
+Exit codes: 0 written, 1 the task failed, deadlocks, has hazards or was cut short, or a check found a fault, 2 usage error.";

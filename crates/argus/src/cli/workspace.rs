@@ -19,15 +19,15 @@ pub struct WorkspaceArgs {
     )]
     pub workspace: Option<PathBuf>,
 
-    /// C++ source of the kernel; repeated for a mix, in the order aic, aiv0, aiv1
+    /// C++ source of the kernel; repeat for a mix, in the order aic, aiv0, aiv1
     #[arg(long, value_name = "FILE", requires = "workspace")]
     pub kernel_source: Vec<PathBuf>,
 
-    /// Who makes the host part: simpler, for kernel_entry(int64_t *args), or ptoas, for a __global__ function
+    /// What provides the host part: simpler, for kernel_entry(int64_t *args), or ptoas, for a __global__ function
     #[arg(long, value_name = "NAME", default_value = "simpler", requires = "workspace")]
     pub backend: String,
 
-    /// Replace the workspace that is in DIR, or the capsule
+    /// Replace an existing workspace or capsule
     #[arg(long, requires = "written")]
     pub force: bool,
 
@@ -51,7 +51,7 @@ pub struct WorkspaceArgs {
     )]
     pub launch_count: u32,
 
-    /// When msprof gives up, in minutes
+    /// Minutes after which msprof gives up
     #[arg(
         long,
         value_name = "MINUTES",
@@ -68,7 +68,7 @@ pub struct WorkspaceArgs {
     #[arg(long, requires = "workspace")]
     pub collect: bool,
 
-    /// The kernel's exported name, where several fit
+    /// The kernel's exported name, if several match
     #[arg(long, value_name = "NAME", requires = "collect")]
     pub kernel_symbol: Option<String>,
 }
