@@ -9,6 +9,8 @@ use argus_abi::{ArgDirection, CoreType, FuncId};
 use argus_tile::Kernel;
 use thiserror::Error;
 
+use crate::error::Fatal;
+
 /// A file that a kernel was compiled from.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SourceFile {
@@ -102,6 +104,16 @@ impl KernelTable {
 
     pub fn get(&self, func_id: FuncId) -> Option<&KernelEntry> {
         self.entries.get(&func_id)
+    }
+
+    /// The kernel, or why a task cannot have it.
+    pub fn named(&self, func_id: FuncId) -> Result<&KernelEntry, Fatal> {
+        self.get(func_id).ok_or_else(|| {
+            let known: Vec<String> =
+                self.iter().map(|entry| format!("{} ({})", entry.func_id, entry.name)).collect();
+            let known = if known.is_empty() { "none".to_owned() } else { known.join(", ") };
+            Fatal::invalid(format!("no kernel is registered as func_id {func_id}; registered: {known}"))
+        })
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &KernelEntry> {

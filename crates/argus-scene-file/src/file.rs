@@ -85,7 +85,10 @@ pub struct TensorText {
 
 /// A number, or the name of one of the case's parameters.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(
+    untagged,
+    expecting = "an extent is a number of elements or the name of one of the case's parameters"
+)]
 pub enum Extent {
     Number(u32),
     Name(String),
@@ -126,7 +129,7 @@ pub struct ScalarText {
 
 /// A number, or the name of one of the case's parameters.
 #[derive(Clone, Debug, Deserialize)]
-#[serde(untagged)]
+#[serde(untagged, expecting = "a value is a number or the name of one of the case's parameters")]
 pub enum Value {
     Number(f64),
     Name(String),

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use argus_abi::RuntimeKind;
+use argus_abi::{ArgDirection, RuntimeKind};
 use argus_chip::Chip;
 use argus_facts::SceneOrigin;
 use argus_runtime::{Device, HostArgs, Injection, Program, RunConfig, RunError, RunReport};
@@ -51,6 +51,8 @@ pub struct Round {
 pub struct Played {
     pub rounds: Vec<Round>,
     pub tolerance: Tolerance,
+    /// Outputs that have no expected values, where others have.
+    pub uncompared: Vec<String>,
 }
 
 impl Played {
@@ -132,7 +134,15 @@ pub fn play_with<E: From<OutputMismatch> + From<PrepareError>>(
         };
         rounds.push(Round { report, outputs });
     }
-    Ok(Played { rounds, tolerance })
+    let uncompared = expected.map_or_else(Vec::new, |expected| without_expected(&prepared.args, &expected));
+    Ok(Played { rounds, tolerance, uncompared })
+}
+
+/// Outputs that are not among the expected ones.
+fn without_expected(args: &HostArgs, expected: &[Expected]) -> Vec<String> {
+    let outputs = args.tensors.iter().filter(|tensor| tensor.direction != ArgDirection::In);
+    let unknown = outputs.filter(|tensor| expected.iter().all(|known| known.name != tensor.name));
+    unknown.map(|tensor| tensor.name.clone()).collect()
 }
 
 impl PlayOptions {

@@ -60,7 +60,7 @@ impl fmt::Display for StuckWait {
         write!(f, "{core}: pipe {pipe} waits at {file}:{line} for {awaited}")?;
         match &self.unreached_set {
             Some(set) => write!(f, ", whose set at {set} is never reached"),
-            None => f.write_str(", which is never set again"),
+            None => f.write_str(", which is never set after that"),
         }
     }
 }

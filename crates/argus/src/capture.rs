@@ -94,7 +94,7 @@ impl Recording {
         let kept = dump.map(|summary| Kept { summary, waits: waits.0, wait_ns: waits.1 });
         // In a dump without records there is the failure to find, and nothing else.
         let found = kept.as_ref().filter(|kept| kept.summary.records > 0 || result.is_err());
-        let next = found.map(|kept| format!("argus find {}", kept.summary.directory.display()));
+        let next = found.map(|kept| format!("argus find {}", output::shell_word(&kept.summary.directory)));
         let finding = |failure: Failure| match next {
             Some(command) => failure.next(command),
             None => failure,

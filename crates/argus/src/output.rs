@@ -3,6 +3,7 @@
 //! stdout is for results, stderr for errors. A reader that goes away (`argus list | head -1`) is not an error:
 //! the rest is dropped and the exit code stays what the command found.
 
+use std::ffi::OsStr;
 use std::io::{self, ErrorKind, Write};
 use std::path::Path;
 use std::process::ExitCode;
@@ -86,6 +87,16 @@ pub fn wrote(path: &Path) {
 pub fn columns() -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(io::stdout()).ok()?;
     Some(usize::from(size.ws_col)).filter(|&columns| columns > 0)
+}
+
+/// A path or name as a word of a command that is to be copied into a shell.
+pub fn shell_word(word: &(impl AsRef<OsStr> + ?Sized)) -> String {
+    let word = word.as_ref().to_string_lossy();
+    let is_plain = |letter: char| letter.is_alphanumeric() || "_./:=@%+,-".contains(letter);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.into_owned(),
+        false => format!("'{}'", word.replace('\'', r"'\''")),
+    }
 }
 
 /// `1 record`, `2 records`.
@@ -196,5 +207,18 @@ fn unless_reader_left(write: impl FnOnce() -> io::Result<()>) -> io::Result<()> 
     match write() {
         Err(error) if error.kind() == ErrorKind::BrokenPipe => Ok(()),
         ended => ended,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn words_with_signs_of_the_shell_are_quoted() {
+        assert_eq!(shell_word("outputs/run_1/tensor_dump"), "outputs/run_1/tensor_dump");
+        assert_eq!(shell_word("my run"), "'my run'");
+        assert_eq!(shell_word("it's"), r"'it'\''s'");
+        assert_eq!(shell_word(""), "''");
     }
 }

@@ -122,7 +122,7 @@ mod tests {
             scene,
             runtime: RuntimeKind::Trb,
             chip: &A2A3SIM,
-            played: Played { rounds: rounds.collect(), tolerance },
+            played: Played { rounds: rounds.collect(), tolerance, uncompared: Vec::new() },
             kept: Vec::new(),
             injected: Vec::new(),
             timeline: None,

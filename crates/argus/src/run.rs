@@ -121,6 +121,7 @@ pub fn run(args: &RunArgs, registry: &Registry) -> Result<Summary, Failure> {
 
 /// How a run is captured, so that its tasks can be looked at. A scene in files is named by its path.
 pub fn capturing(scene: &str, case: &str, runtime: RuntimeKind) -> String {
+    let (scene, case) = (output::shell_word(scene), output::shell_word(case));
     format!("argus run {scene} --case {case} --runtime {} --dump-tensor", runtime.short())
 }
 

@@ -224,7 +224,10 @@ fn every_mistake_of_june_has_its_code_and_its_words() {
         (ASSERTED, "an exception that is not a std::exception"),
         (REFUSED, "there is no element type 99"),
         (REFUSED, "a tensor has 1 to 5 dimensions, not 6"),
-        (REFUSED, "no kernel is registered as func_id 77"),
+        (
+            REFUSED,
+            "no kernel is registered as func_id 77; registered: 0 (kernel 0), 1 (kernel 1), 2 (kernel 2), 3 (kernel 3), 4 (kernel 4), 5 (kernel 5)",
+        ),
         (REFUSED, "a task needs at least one kernel"),
     ];
     for (which, (start, end)) in (0..).zip(expected) {

@@ -102,18 +102,15 @@ fn check(task: &Alone, kernels: &KernelTable, clusters: u32) -> Result<(), Fatal
         return Err(Fatal::invalid("a task needs at least one kernel"));
     }
     for (member, func) in launch.members() {
-        match kernels.get(func) {
-            None => return Err(Fatal::invalid(format!("no kernel is registered as func_id {func}"))),
-            Some(entry) if entry.core_type != member.core_type() => {
-                let message = format!(
-                    "kernel '{}' (func_id {func}) is for {} cores and was asked for on an {} core",
-                    entry.name,
-                    entry.core_type,
-                    member.core_type()
-                );
-                return Err(Fatal::invalid(message));
-            }
-            Some(_) => {}
+        let entry = kernels.named(func)?;
+        if entry.core_type != member.core_type() {
+            let message = format!(
+                "kernel '{}' (func_id {func}) is for {} cores and was asked for on an {} core",
+                entry.name,
+                entry.core_type,
+                member.core_type()
+            );
+            return Err(Fatal::invalid(message));
         }
     }
     if launch.blocks == 0 || launch.blocks > i16::MAX as u32 {

@@ -222,8 +222,9 @@ impl Frame {
             return Err(self.fail(Fatal::invalid("a task needs at least one kernel")));
         }
         for (member, func) in launch.members() {
-            let Some(entry) = self.scheduler.kernels.get(func) else {
-                return Err(self.fail(Fatal::invalid(format!("no kernel is registered as func_id {func}"))));
+            let entry = match self.scheduler.kernels.named(func) {
+                Ok(entry) => entry,
+                Err(fatal) => return Err(self.fail(fatal)),
             };
             if entry.core_type != member.core_type() {
                 let message = format!(

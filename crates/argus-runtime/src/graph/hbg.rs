@@ -127,16 +127,13 @@ impl Hbg {
         if self.tasks.len() == MAX_TASKS {
             return Err(Fatal::invalid(format!("a graph has at most {MAX_TASKS} tasks")));
         }
-        match self.scheduler.kernels.get(func) {
-            None => return Err(Fatal::invalid(format!("no kernel is registered as func_id {func}"))),
-            Some(entry) if entry.core_type != core_type => {
-                let message = format!(
-                    "kernel '{}' (func_id {func}) is for {} cores and was added for an {core_type} core",
-                    entry.name, entry.core_type
-                );
-                return Err(Fatal::invalid(message));
-            }
-            Some(_) => {}
+        let entry = self.scheduler.kernels.named(func)?;
+        if entry.core_type != core_type {
+            let message = format!(
+                "kernel '{}' (func_id {func}) is for {} cores and was added for an {core_type} core",
+                entry.name, entry.core_type
+            );
+            return Err(Fatal::invalid(message));
         }
         let kernels = match core_type {
             CoreType::Aic => [Some(func), None, None],

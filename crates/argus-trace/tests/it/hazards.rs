@@ -115,7 +115,7 @@ fn a_set_that_is_missing_is_a_deadlock_with_its_line() {
         assert!(
             text.starts_with(&format!(
                 "deadlock: core0.cubecore0: pipe MTE1 waits at crates/argus-trace/tests/it/kernels.rs:{} for flag 0 \
-                 from MTE2 to MTE1, which is never set again; ",
+                 from MTE2 to MTE1, which is never set after that; ",
                 wait.line
             )),
             "{text}"
@@ -131,7 +131,10 @@ fn a_pop_without_a_push_is_a_deadlock() {
     task.cores[0].log.entries.retain(|entry| entry.opcode != Opcode::Tpush);
     let error = Timeline::new(&task, &Params::for_chip(&A2A3SIM).unwrap()).unwrap_err().to_string();
     assert!(error.contains("core0.veccore0: pipe MTE2 waits at"), "{error}");
-    assert!(error.contains("for a tile of the C2V pipe with flag 0, which is never set again"), "{error}");
+    assert!(
+        error.contains("for a tile of the C2V pipe with flag 0, which is never set after that"),
+        "{error}"
+    );
 }
 
 #[test]

@@ -8,7 +8,7 @@ use argus_find::report::{Closer, Compared, FirstWrong, Listing, Overall, RaceRep
 use argus_find::search::{BY_REFERENCE, EndResult};
 
 use crate::marks::{BAD, DIM, GOOD, NOTE};
-use crate::output::counted;
+use crate::output::{counted, shell_word};
 use crate::table;
 
 /// Tasks that are listed by name before the rest is only counted.
@@ -56,7 +56,7 @@ fn notes(text: &mut String, report: &Report) {
 
 /// What to type next.
 fn next(text: &mut String, report: &Report<'_>, repeat: &str) {
-    let dump = &report.dump;
+    let dump = shell_word(&report.dump);
     let mut on_task = |command: &str, id: &str| {
         _ = writeln!(text, "{NOTE}next:{NOTE:#} argus {command} {dump} --task {id}{repeat}");
     };
@@ -288,7 +288,12 @@ fn closer(text: &mut String, output: &Closer) {
     let map = &output.detail.map;
     if map.rows > 1 || map.columns > 1 {
         let cell = if map.cell > 1 { format!(", a cell is {} elements", map.cell) } else { String::new() };
-        _ = writeln!(text, "  {DIM}where, {} rows of {}{cell}{DIM:#}", map.tensor[0], map.tensor[1]);
+        _ = writeln!(
+            text,
+            "  {DIM}where, {} of {}{cell}{DIM:#}",
+            counted(map.tensor[0], "row"),
+            map.tensor[1]
+        );
         for line in map.lines() {
             _ = writeln!(text, "    {line}");
         }

@@ -15,6 +15,7 @@ use comfy_table::CellAlignment;
 
 use super::Report;
 use crate::marks::{BAD, GOOD, NOTE};
+use crate::output::shell_word;
 use crate::table;
 
 /// Rows and columns of a probed tile that are shown.
@@ -237,9 +238,15 @@ fn verdict(report: &Report<'_>) -> String {
         return format!("{BAD}NOT REPRODUCED{BAD:#}  results differ from what was captured; {compared}\n");
     }
     if !proof.compared() {
-        return format!(
-            "{NOTE}DONE{NOTE:#}  the task ran{repeated}; there is nothing to compare its results with\n"
-        );
+        let wrote_nothing =
+            elements > 0 && proof.verdicts.iter().all(|output| output.unwritten == output.elements);
+        let why = match wrote_nothing {
+            true => {
+                format!("it wrote none of the {elements} elements of its outputs, so nothing was compared")
+            }
+            false => "there is nothing to compare its results with".to_owned(),
+        };
+        return format!("{NOTE}DONE{NOTE:#}  the task ran{repeated}; {why}\n");
     }
     format!("{GOOD}REPRODUCED{GOOD:#}  {compared}, all bit-equal{repeated}\n")
 }
@@ -248,8 +255,8 @@ fn verdict(report: &Report<'_>) -> String {
 fn next(report: &Report<'_>) -> String {
     let id = report.source.task.id;
     let subject = match &report.source.from {
-        From::Dump(path) => format!("{path} --task {id}"),
-        From::Capsule(path) => path.clone(),
+        From::Dump(path) => format!("{} --task {id}", shell_word(path)),
+        From::Capsule(path) => shell_word(path),
         From::Scene(scene) => {
             let identity = &report.source.task.identity;
             format!("{scene} --case {} --kernel {}", identity.case, identity.kernel_names())

@@ -31,6 +31,8 @@ pub struct Report<'a> {
     /// The round, counted from 1, that `outputs` belongs to: the first that failed, else the last.
     outputs_of_round: Option<usize>,
     outputs: &'a [OutputVerdict],
+    /// Outputs without expected values.
+    uncompared: &'a [String],
     /// One object per round of a captured run.
     dumps: Vec<DumpReport>,
     /// Faults that were made on purpose in the last round.
@@ -147,6 +149,7 @@ pub fn json(summary: &Summary) -> Report<'_> {
         tolerance: played.tolerance,
         outputs_of_round: shown.map(|(number, _)| number),
         outputs: shown.map_or(&[], |(_, round)| &round.outputs),
+        uncompared: &summary.played.uncompared,
         dumps: kept.iter().map(DumpReport::new).collect(),
         injections: injected.iter().map(InjectionReport::new).collect(),
         timeline: timeline.as_deref(),

@@ -9,6 +9,7 @@ use comfy_table::{CellAlignment, Table};
 use super::{Times, Verdict, shown_round};
 use crate::capture::Kept;
 use crate::marks::{BAD, GOOD, NOTE};
+use crate::output::shell_word;
 use crate::run::{Summary, capturing};
 use crate::table;
 
@@ -95,7 +96,14 @@ fn verdict(summary: &Summary) -> String {
     let rounds = &summary.played.rounds;
     let tolerance = tolerance(summary.played.tolerance);
     match (Verdict::new(summary), shown_round(rounds)) {
-        (Verdict::Pass, _) => format!("{GOOD}PASS{GOOD:#}  every element is within {tolerance}\n"),
+        (Verdict::Pass, _) => match &summary.played.uncompared[..] {
+            [] => format!("{GOOD}PASS{GOOD:#}  every element is within {tolerance}\n"),
+            without => format!(
+                "{GOOD}PASS{GOOD:#}  every compared element is within {tolerance}; not compared, because there are no \
+                 expected values: {}\n",
+                without.join(", ")
+            ),
+        },
         (Verdict::Fail, Some((number, round))) => {
             let place = match rounds.len() {
                 1 => String::new(),
@@ -113,7 +121,7 @@ fn verdict(summary: &Summary) -> String {
 /// The command that finds the task, or that captures what it needs.
 fn next(summary: &Summary) -> String {
     let command = match summary.kept.last() {
-        Some(kept) => format!("argus find {}", kept.summary.directory.display()),
+        Some(kept) => format!("argus find {}", shell_word(&kept.summary.directory)),
         None => capturing(&summary.asked, &summary.case.name, summary.runtime),
     };
     format!("{NOTE}next:{NOTE:#} {command}\n")

@@ -56,8 +56,9 @@ pub fn text(report: &Report<'_>) -> String {
     if summary.unpaired_flags > 0 {
         _ = writeln!(
             text,
-            "{NOTE}note:{NOTE:#} {} are set and never waited for",
-            counted(summary.unpaired_flags as usize, "flag")
+            "{NOTE}note:{NOTE:#} {} {} set and never waited for",
+            counted(summary.unpaired_flags as usize, "flag"),
+            if summary.unpaired_flags == 1 { "is" } else { "are" }
         );
     }
     for file in &written.missing_sources {

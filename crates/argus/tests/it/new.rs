@@ -26,6 +26,21 @@ fn walked(project: &Path) -> Vec<Ended> {
 }
 
 #[test]
+fn an_output_without_expected_values_is_named_beside_a_pass() {
+    let home = project();
+    let scene = home.path().join("demo/scene.toml");
+    let text = fs::read_to_string(&scene).unwrap();
+    let extra = "\n[[tensor]]\nname = \"extra\"\ndirection = \"out\"\ndtype = \"f32\"\nshape = [4]\n";
+    let at = text.find("\n[[case]]").unwrap();
+    fs::write(&scene, format!("{}{extra}{}", &text[..at], &text[at..])).unwrap();
+    let ended = argus_in(home.path(), "run demo --case good");
+    assert_eq!(ended.code, 0, "{}{}", ended.stdout, ended.stderr);
+    let last = ended.stdout.lines().last().unwrap();
+    assert!(last.starts_with("PASS  every compared element is within"), "{last}");
+    assert!(last.ends_with("not compared, because there are no expected values: extra"), "{last}");
+}
+
+#[test]
 fn the_walk_of_a_new_project_leads_to_the_guilty_line() {
     let home = project();
     let project = home.path().join("demo");
