@@ -266,6 +266,10 @@ pub fn prepare_thread() {
         let stack = libc::stack_t { ss_sp: base, ss_flags: 0, ss_size: HANDLER_STACK };
         libc::sigaltstack(&raw const stack, ptr::null_mut());
     }
+    // A call of `exit` takes a function off the list before it runs it: a second thread that calls it at the same moment needs
+    // one of its own, or it ends them all.
+    // SAFETY: the handler has the signature that is asked for.
+    unsafe { on_exit(on_process_exit, ptr::null_mut()) };
 }
 
 unsafe extern "C" {

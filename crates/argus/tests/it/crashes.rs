@@ -127,6 +127,26 @@ fn a_stack_that_is_full_is_told_like_any_other_crash() {
 }
 
 #[test]
+fn kernels_that_call_exit_at_the_same_moment_lose_nothing() {
+    let home = tempfile::tempdir().unwrap();
+    assert_eq!(argus_in(home.path(), "new demo").code, 0);
+    let add = home.path().join("demo/kernels/aiv/add.cpp");
+    let text = std::fs::read_to_string(&add).unwrap();
+    let at = text.find("    TSTORE(").unwrap();
+    let text = format!("#include <cstdlib>\n{}    exit(3);\n{}", &text[..at], &text[at..]);
+    std::fs::write(&add, text).unwrap();
+    for round in 0..5 {
+        let ended = argus_in(home.path(), &format!("run demo --case good --dump-tensor -o run{round}"));
+        assert_eq!(ended.code, 1, "{}", ended.stdout);
+        assert!(ended.stderr.contains("called exit(3) in kernels/aiv/add.cpp:"), "{}", ended.stderr);
+        assert!(!ended.stderr.contains("the collector failed"), "{}", ended.stderr);
+        let verified = argus_in(home.path(), &format!("verify run{round}"));
+        assert_eq!(verified.code, 0, "{}", verified.stdout);
+        assert!(!verified.stdout.contains("is missing"), "{}", verified.stdout);
+    }
+}
+
+#[test]
 fn kernels_and_orchestrations_have_room_for_locals_of_seven_mebibytes() {
     let home = tempfile::tempdir().unwrap();
     let ended = run(home.path(), "large-locals", "");
