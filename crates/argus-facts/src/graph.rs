@@ -7,7 +7,9 @@ use serde::{Deserialize, Serialize};
 
 use crate::kernel_info::{self, KernelInfo};
 use crate::neighbours::{Neighbours, Order};
+use crate::select::SelectorError;
 use crate::task::TaskInfo;
+use crate::task_selector::TaskSelector;
 
 /// A task waits for another.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
@@ -75,6 +77,24 @@ impl Graph {
 
     pub fn task(&self, id: TaskId) -> Option<&TaskInfo> {
         self.position(id).and_then(|position| self.tasks.get(position))
+    }
+
+    /// The tasks that run kernels, in the order of ids.
+    pub fn running(&self) -> impl Iterator<Item = &TaskInfo> {
+        self.tasks.iter().filter(|task| !task.func_ids.is_empty())
+    }
+
+    /// Whether a task runs a kernel of this name.
+    pub fn runs(&self, task: &TaskInfo, name: &str) -> bool {
+        let mut kernels = task.func_ids.iter().filter_map(|&id| self.kernel(id));
+        kernels.any(|kernel| kernel_info::is_called(&kernel.name, name))
+    }
+
+    /// The tasks that a selector means, by their ids.
+    pub fn resolve(&self, tasks: &TaskSelector) -> Result<TaskSelector, SelectorError> {
+        let running = self.running().map(|task| (task.id, task));
+        let resolved = tasks.resolve(running, |task, name| self.runs(task, name));
+        resolved.ok_or_else(|| SelectorError::NoTask { task: tasks.clone(), count: self.running().count() })
     }
 
     pub fn kernel(&self, func_id: i32) -> Option<&KernelInfo> {

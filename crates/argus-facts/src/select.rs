@@ -11,7 +11,6 @@ use thiserror::Error;
 
 use crate::graph::Graph;
 use crate::kernel_info::is_called;
-use crate::task::TaskInfo;
 use crate::task_selector::{TASK_FORMS, TaskSelector};
 
 /// How much of each argument is captured.
@@ -132,15 +131,7 @@ pub fn by_id<E: From<SelectorError>>(
         return Ok(selectors.to_vec());
     }
     let graph = graph()?;
-    let running = || graph.tasks.iter().filter(|task| !task.func_ids.is_empty());
-    let resolve = |tasks: &TaskSelector| {
-        let runs = |task: &&TaskInfo, name: &str| {
-            let mut kernels = task.func_ids.iter().filter_map(|&id| graph.kernel(id));
-            kernels.any(|kernel| is_called(&kernel.name, name))
-        };
-        let resolved = tasks.resolve(running().map(|task| (task.id, task)), runs);
-        resolved.ok_or_else(|| SelectorError::NoTask { task: tasks.clone(), count: running().count() }.into())
-    };
+    let resolve = |tasks: &TaskSelector| graph.resolve(tasks).map_err(E::from);
     parsed.iter().map(|selector| selector.resolved(resolve)).collect()
 }
 

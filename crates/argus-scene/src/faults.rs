@@ -1,7 +1,6 @@
 //! Faults to inject, as people ask for them: `TASK:KIND`, with the task named as in every command.
 
-use argus_abi::{RuntimeKind, TaskId};
-use argus_facts::kernel_info::is_called;
+use argus_abi::RuntimeKind;
 use argus_facts::{Graph, SelectorError, TaskInfo, TaskSelector};
 use argus_runtime::{Injection, InjectionError};
 
@@ -70,29 +69,15 @@ impl Asked {
     }
 }
 
-fn running(graph: &Graph) -> impl Iterator<Item = &TaskInfo> {
-    graph.tasks.iter().filter(|task| !task.func_ids.is_empty())
-}
-
 fn of_kernel<'a>(graph: &'a Graph, name: &'a str) -> impl Iterator<Item = &'a TaskInfo> {
-    running(graph).filter(move |task| runs(graph, task, name))
-}
-
-fn runs(graph: &Graph, task: &TaskInfo, name: &str) -> bool {
-    task.func_ids.iter().filter_map(|&id| graph.kernel(id)).any(|kernel| is_called(&kernel.name, name))
+    graph.running().filter(move |task| graph.runs(task, name))
 }
 
 fn only_task<'a>(graph: &'a Graph, selector: &TaskSelector, text: &str) -> Result<&'a TaskInfo, FaultError> {
-    let all = running(graph).map(|task| (task.id, task));
-    let resolved = selector.resolve(all, |task: &&TaskInfo, name| runs(graph, task, name));
-    let count = running(graph).count();
-    let resolved = resolved.ok_or_else(|| SelectorError::NoTask { task: selector.clone(), count })?;
-    let holds = |id: TaskId| resolved.holds(id);
-    let mut meant = running(graph).filter(|task| holds(task.id));
-    match (meant.next(), meant.count()) {
-        (Some(task), 0) => Ok(task),
-        (first, more) => {
-            Err(FaultError::NotOneTask { text: text.to_owned(), found: usize::from(first.is_some()) + more })
-        }
+    let resolved = graph.resolve(selector)?;
+    let meant: Vec<&TaskInfo> = graph.running().filter(|task| resolved.holds(task.id)).collect();
+    match meant[..] {
+        [task] => Ok(task),
+        _ => Err(FaultError::NotOneTask { text: text.to_owned(), found: meant.len() }),
     }
 }

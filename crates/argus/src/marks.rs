@@ -45,21 +45,21 @@ fn is_harmless(letter: char) -> bool {
 
 /// Text with control characters shown as what they are, and without marks.
 pub fn printable(text: &str) -> Cow<'_, str> {
-    match text.chars().all(|letter| is_harmless(letter) && !is_mark(letter)) {
-        true => Cow::Borrowed(text),
-        false => Cow::Owned(written(text, |_| String::new())),
-    }
+    written(text, |_| String::new())
 }
 
 /// The same with marks as the colours that they stand for.
-pub fn painted(text: &str) -> String {
+pub fn painted(text: &str) -> Cow<'_, str> {
     written(text, |mark| match style(mark) {
         Some(style) => style.render().to_string(),
         None => anstyle::Reset.render().to_string(),
     })
 }
 
-fn written(text: &str, paint: impl Fn(char) -> String) -> String {
+fn written(text: &str, paint: impl Fn(char) -> String) -> Cow<'_, str> {
+    if text.chars().all(|letter| is_harmless(letter) && !is_mark(letter)) {
+        return Cow::Borrowed(text);
+    }
     let mut shown = String::with_capacity(text.len() + 16);
     for letter in text.chars() {
         match letter {
@@ -68,7 +68,7 @@ fn written(text: &str, paint: impl Fn(char) -> String) -> String {
             letter => shown.extend(letter.escape_default()),
         }
     }
-    shown
+    Cow::Owned(shown)
 }
 
 #[cfg(test)]
